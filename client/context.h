@@ -23,6 +23,7 @@ struct Terminal {
   bool is_terminal = false;
   bool interactive = false;  // lines may be redrawn
   bool unicode = true;       // more than ASCII may be drawn
+  bool pictures = false;     // it shows kitty's graphics
   TableLayout layout;        // width and colour
   int height = 0;            // in lines; 0: not known
 };

@@ -40,6 +40,14 @@ bool ShowsUnicode() {
          locale.find("utf8") != std::string::npos;
 }
 
+// kitty, Ghostty and WezTerm. Within tmux TERM is another.
+bool ShowsPictures() {
+  const std::string term = Environment("TERM");
+  const bool in_tmux = term.starts_with("tmux") || term.starts_with("screen");
+  return term == "xterm-kitty" || term == "xterm-ghostty" ||
+         (Environment("TERM_PROGRAM") == "WezTerm" && !in_tmux);
+}
+
 Terminal TerminalOf(int file) {
   if (!isatty(file)) return {.unicode = ShowsUnicode()};
   const bool dumb = Environment("TERM") == "dumb";
@@ -49,6 +57,7 @@ Terminal TerminalOf(int file) {
   return {.is_terminal = true,
           .interactive = !dumb,
           .unicode = ShowsUnicode(),
+          .pictures = ShowsPictures(),
           .layout = {.width = width, .colour = !dumb && Environment("NO_COLOR").empty()},
           .height = known ? size.ws_row : 0};
 }

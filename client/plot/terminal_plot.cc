@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "client/plot/dots_of_line.h"
+#include "client/plot/kitty_picture.h"
+#include "client/plot/svg.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/show/text_table.h"
@@ -14,6 +17,7 @@ namespace {
 
 constexpr int kNarrowest = 40;
 constexpr int kColumnsATick = 16, kLinesATick = 4;
+constexpr int kCellWidth = 10, kCellHeight = 20;  // pixels of a character in a picture
 
 constexpr Style kStyles[] = {Style::kGood,   Style::kWarning, Style::kBad,
                              Style::kStrong, Style::kPlain,   Style::kFaint};
@@ -23,8 +27,20 @@ Style StyleOf(size_t curve) { return kStyles[curve % std::size(kStyles)]; }
 // "a" … "z", then again.
 char LetterOf(size_t curve) { return static_cast<char>('a' + curve % 26); }
 
+// In pictures.
+Rgb ColourOfCurve(size_t curve) { return ParseRgb(svg::Colour(curve)); }
+
+std::string InColourOfCurve(const std::string& text, size_t curve) {
+  const Rgb rgb = ColourOfCurve(curve);
+  std::string styled(1, kOwnEscape);
+  styled += "[38;2;" + std::to_string(rgb[0]) + ";" + std::to_string(rgb[1]) + ";" +
+            std::to_string(rgb[2]) + "m" + text;
+  return styled + kOwnEscape + "[0m";
+}
+
 // How a point of a curve is shown.
 struct Look {
+  bool picture = false;
   bool braille = false;
   bool letters = false;
   bool colour = false;
@@ -42,17 +58,9 @@ class Canvas {
   int dots_across() const { return width_ * (look_.braille ? 2 : 1); }
   int dots_down() const { return height_ * (look_.braille ? 4 : 1); }
 
-  // By Bresenham; dots are counted from the upper left.
+  // Dots are counted from the upper left.
   void Line(int x, int y, int to_x, int to_y, size_t curve) {
-    const int across = std::abs(to_x - x), down = -std::abs(to_y - y);
-    const int step_x = x < to_x ? 1 : -1, step_y = y < to_y ? 1 : -1;
-    for (int error = across + down;;) {
-      Dot(x, y, curve);
-      if (x == to_x && y == to_y) return;
-      const int twice = 2 * error;
-      if (twice >= down) error += down, x += step_x;
-      if (twice <= across) error += across, y += step_y;
-    }
+    DotsOfLine(x, y, to_x, to_y, [&](int dot_x, int dot_y) { Dot(dot_x, dot_y, curve); });
   }
 
   std::string Row(int row) const {
@@ -107,7 +115,25 @@ class Canvas {
   std::vector<Cell> cells_;
 };
 
-void Draw(const Plot& plot, const Axis& x, const Axis& y, Canvas* canvas) {
+// The same of pixels. Ticks are labelled at the middle of characters: so are the curves' ends.
+class Picture {
+ public:
+  Picture(int width, int height) : raster_(width * kCellWidth, height * kCellHeight) {}
+
+  int dots_across() const { return raster_.width() - kCellWidth; }
+  int dots_down() const { return raster_.height() - kCellHeight; }
+  void Line(int x, int y, int to_x, int to_y, size_t curve) {
+    constexpr int kRight = kCellWidth / 2, kDown = kCellHeight / 2;
+    raster_.Line(x + kRight, y + kDown, to_x + kRight, to_y + kDown, ColourOfCurve(curve));
+  }
+  const Raster& raster() const { return raster_; }
+
+ private:
+  Raster raster_;
+};
+
+template <class Surface>
+void Draw(const Plot& plot, const Axis& x, const Axis& y, Surface* canvas) {
   const int right = canvas->dots_across() - 1, bottom = canvas->dots_down() - 1;
   for (size_t i = 0; i < plot.curves.size(); ++i) {
     int last_x = -1, last_y = 0;
@@ -149,17 +175,32 @@ std::string Legend(const Plot& plot, const Look& look, int width) {
     const Curve& curve = plot.curves[i];
     const std::string mark = look.letters ? std::string(1, LetterOf(i)) : look.braille ? "⣀⣀" : "*";
     const std::string end = EndText(plot, curve), last = (end.empty() ? "" : ": ") + end;
-    text += "  " + Styled(mark, StyleOf(i), look.colour) + " " +
-            Truncate(Escaped(curve.label), width - 8 - DisplayWidth(last)) + last + "\n";
+    text += "  " +
+            (look.picture ? InColourOfCurve("━━", i) : Styled(mark, StyleOf(i), look.colour)) +
+            " " + Truncate(Escaped(curve.label), width - 8 - DisplayWidth(last)) + last + "\n";
   }
   return text;
+}
+
+std::string Move(int by, char direction) {
+  return std::string(1, kOwnEscape) + "[" + std::to_string(by) + direction;
+}
+
+// The cursor stands below the axis, and comes back there.
+std::string PictureAbove(const Plot& plot, const Axis& x, const Axis& y, int gutter, int width,
+                         int height) {
+  Picture picture(width, height);
+  Draw(plot, x, y, &picture);
+  return Move(height + 1, 'A') + Move(gutter, 'C') + KittyPicture(picture.raster(), width, height) +
+         Move(height + 1, 'B') + kOwnEscape + "\r";
 }
 
 }  // namespace
 
 std::string TerminalPlot(const Plot& plot, const TerminalPlotOptions& options) {
-  const bool letters = plot.curves.size() > 1 && !options.colour;
-  const Look look{.braille = options.unicode && !letters,
+  const bool letters = plot.curves.size() > 1 && !options.colour && !options.pictures;
+  const Look look{.picture = options.pictures,
+                  .braille = options.unicode && !letters,
                   .letters = letters || (plot.curves.size() > 1 && !options.unicode),
                   .colour = options.colour};
   const int height = std::max(kLowestPlot, options.height);
@@ -171,7 +212,7 @@ std::string TerminalPlot(const Plot& plot, const TerminalPlotOptions& options) {
   const int width = std::max(kNarrowest, options.width) - gutter;
   const Axis x = AxisOfX(plot, std::max(2, width / kColumnsATick));
   Canvas canvas(width, height, look);
-  Draw(plot, x, y, &canvas);
+  if (!options.pictures) Draw(plot, x, y, &canvas);
   std::vector<std::string> labels(static_cast<size_t>(height));
   for (size_t i = 0; i < ticks.size(); ++i) {
     const auto row = static_cast<size_t>(std::lround((1 - y.Place(y.ticks[i])) * (height - 1)));
@@ -188,7 +229,9 @@ std::string TerminalPlot(const Plot& plot, const TerminalPlotOptions& options) {
   }
   text += RightAligned("", label_width) + (options.unicode ? " └" : " +");
   for (int i = 0; i < width; ++i) text += options.unicode ? "─" : "-";
-  return text + "\n" + TicksText(plot, x, gutter, width) + Legend(plot, look, options.width);
+  text += "\n";
+  if (options.pictures) text += PictureAbove(plot, x, y, gutter, width, height);
+  return text + TicksText(plot, x, gutter, width) + Legend(plot, look, options.width);
 }
 
 }  // namespace trainctl::client

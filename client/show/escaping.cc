@@ -15,6 +15,7 @@ using Kind = EscapingBuffer::Kind;
 constexpr std::string_view kOwnSequences[] = {"[0m", "[1m", "[2m", "[31m", "[32m", "[33m",
                                               "[1A", "[2K", "[H",  "[2J",  "\r"};
 constexpr size_t kLongestColour = 32;
+constexpr size_t kLongestPicture = 5000;  // a piece of one
 
 // What stands at the front of a text: how long it is, and what is written for it.
 struct Piece {
@@ -32,8 +33,43 @@ Piece AsItIs(std::string_view text, size_t bytes) {
   return {bytes, std::string(text.substr(0, bytes))};
 }
 
+// "[20A", "[7B", "[4C": moves of terminal_plot.cc; and its colours, "[38;2;0;114;178m". How long it
+// is; 0: none of these.
+size_t LengthOfMove(std::string_view text) {
+  if (!text.starts_with("[")) return 0;
+  const size_t end = text.substr(0, kLongestColour).find_first_not_of("0123456789;", 1);
+  if (end == std::string_view::npos || end == 1) return 0;
+  const std::string_view numbers = text.substr(1, end - 1);
+  const bool is_one = numbers.find(';') == std::string_view::npos;
+  const bool is_move = is_one && std::string_view("ABC").find(text[end]) != std::string_view::npos;
+  return is_move || (text[end] == 'm' && numbers.starts_with("38;2;")) ? end + 1 : 0;
+}
+
+// "_Ga=T,…;base64 ESC \\": a piece of a picture (kitty_picture.cc). Only what is sent in itself: no
+// file that the terminal would read.
+Piece PicturePiece(std::string_view text, bool last) {
+  const size_t end = text.find(kOwnEscape, 1);
+  if (end == std::string_view::npos && !last && text.size() < kLongestPicture) return {};
+  const std::string_view inner = text.substr(0, end).substr(3);
+  const bool is_plain =
+      inner.find_first_not_of(
+          "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=,;") ==
+          std::string_view::npos &&
+      inner.substr(0, inner.find(';')).find("t=") == std::string_view::npos;
+  if (end == std::string_view::npos || !is_plain) return {1, "\uFFFD"};
+  if (end + 1 >= text.size() && !last) return {};
+  if (!text.substr(end + 1).starts_with("\\")) return {1, "\uFFFD"};
+  return {end + 2, "\x1b_G" + std::string(inner) + "\x1b\\"};
+}
+
 Piece OwnPiece(std::string_view text, bool last) {
   const std::string_view rest = text.substr(1);
+  if (rest.starts_with("_G")) return PicturePiece(text, last);
+  if (const size_t length = LengthOfMove(rest))
+    return {1 + length, "\x1b" + std::string(rest.substr(0, length))};
+  const bool goes_on = rest == "_" || (rest.starts_with("[") && rest.size() < kLongestColour &&
+                                       rest.find_first_not_of("0123456789;", 1) == rest.npos);
+  if (goes_on && !last) return {};
   for (const std::string_view sequence : kOwnSequences) {
     if (rest.starts_with(sequence))
       return {1 + sequence.size(), (sequence == "\r" ? "" : "\x1b") + std::string(sequence)};

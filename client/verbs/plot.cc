@@ -166,11 +166,14 @@ class PlotVerb : public Verb {
     if (format_ == "svg") return SvgPlot(plot);
     if (format_ == "json") return RenderDocument(CurvesJson(plot));
     const Terminal& terminal = context.surroundings.out_terminal;
+    const int height = static_cast<int>(std::min(height_.value_or(kHeight), kTallest));
     return TerminalPlot(plot,
                         {.width = terminal.layout.width > 0 ? terminal.layout.width : kWidthUnknown,
-                         .height = static_cast<int>(std::min(height_.value_or(kHeight), kTallest)),
+                         .height = height,
                          .colour = terminal.layout.colour,
-                         .unicode = terminal.unicode && !ascii_});
+                         .unicode = terminal.unicode && !ascii_,
+                         .pictures = terminal.pictures && terminal.layout.colour && !ascii_ &&
+                                     height + 2 < terminal.height});
   }
 
   std::vector<std::string> jobs_;

@@ -1,5 +1,8 @@
+#include <zlib.h>
+
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -7,6 +10,7 @@
 #include "client/plot/curve.h"
 #include "client/plot/svg_plot.h"
 #include "client/plot/terminal_plot.h"
+#include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/show/output.h"
 #include "tests/client/client_test.h"
@@ -45,6 +49,82 @@ TEST(Downsample, ASpikeOfOneSampleStays) {
   EXPECT_TRUE(std::ranges::is_sorted(kept, {}, &Sample::x));
   EXPECT_EQ(kept.front().x, 0);
   EXPECT_EQ(kept.back().x, 999'999);
+}
+
+// What kitty's graphics are made of: the keys of the first piece, and the bytes of all.
+struct SentPicture {
+  std::map<std::string, std::string> keys;
+  std::vector<uint8_t> pixels;
+};
+
+SentPicture PictureIn(const std::string& text) {
+  SentPicture sent;
+  std::string payload;
+  for (size_t at = 0; (at = text.find("\x1b_G", at)) != std::string::npos;) {
+    const size_t end = text.find("\x1b\\", at), semicolon = text.find(';', at);
+    std::istringstream keys(text.substr(at + 3, semicolon - at - 3));
+    for (std::string key; std::getline(keys, key, ',');)
+      sent.keys.emplace(key.substr(0, 1), key.substr(2));
+    payload += text.substr(semicolon + 1, end - semicolon - 1);
+    at = end;
+  }
+  std::string bytes;
+  uint32_t value = 0;
+  int bits = 0;
+  for (const char c : payload.substr(0, payload.find('='))) {
+    static const std::string kDigits =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    value = value << 6 | static_cast<uint32_t>(kDigits.find(c));
+    if ((bits += 6) >= 8) bytes += static_cast<char>(value >> (bits -= 8) & 255);
+  }
+  uLongf size = 4 * std::stoul(sent.keys["s"]) * std::stoul(sent.keys["v"]);
+  sent.pixels.resize(size);
+  EXPECT_EQ(::uncompress(sent.pixels.data(), &size, reinterpret_cast<const Bytef*>(bytes.data()),
+                         bytes.size()),
+            Z_OK);
+  EXPECT_EQ(size, sent.pixels.size());
+  return sent;
+}
+
+TEST(TerminalPlot, WherePicturesAreShownCurvesArePixels) {
+  std::ostringstream terminal;
+  const Plot plot = Falling(100);
+  EscapingStream(&terminal, EscapingBuffer::Kind::kOwn)
+      << TerminalPlot(plot, {.width = 100, .height = 20, .colour = true, .pictures = true});
+  const SentPicture sent = PictureIn(terminal.str());
+  EXPECT_EQ(sent.keys.at("r"), "20");
+  EXPECT_EQ(sent.keys.at("C"), "1") << "the cursor stays";
+  EXPECT_EQ(std::stoi(sent.keys.at("c")) * 10, std::stoi(sent.keys.at("s")));
+  const size_t width = std::stoul(sent.keys.at("s"));
+  const auto pixel = [&](size_t x, size_t y) {
+    const uint8_t* at = &sent.pixels[4 * (y * width + x)];
+    return std::vector<int>(at, at + 4);
+  };
+  EXPECT_EQ(pixel(width - 1, 0)[3], 0) << "the upper right is the terminal's own ground";
+  EXPECT_EQ(pixel(5, 10), (std::vector<int>{0xd5, 0x5e, 0x00, 255}))
+      << "both begin at 4, labelled in the middle of this line";
+  int blue = 0;
+  for (size_t y = 0; y < 400; ++y)
+    blue += pixel(width / 4, y) == std::vector<int>{0, 0x72, 0xb2, 255};
+  EXPECT_GE(blue, 3) << "the first curve passes here";
+  EXPECT_NE(terminal.str().find("\x1b[38;2;0;114;178m━━\x1b[0m full (j1)"), std::string::npos);
+  EXPECT_EQ(terminal.str().find("⣀"), std::string::npos);
+  EXPECT_LT(terminal.str().size(), 40'000u) << "for slow lines";
+}
+
+TEST(TerminalPlot, APictureGoesThroughPieceByPiece) {
+  std::ostringstream whole, bytewise;
+  const std::string text =
+      TerminalPlot(Falling(100), {.width = 100, .height = 20, .colour = true, .pictures = true});
+  EscapingStream(&whole, EscapingBuffer::Kind::kOwn) << text;
+  {
+    EscapingStream stream(&bytewise, EscapingBuffer::Kind::kOwn);
+    for (const char byte : text) stream << byte;
+  }
+  EXPECT_EQ(whole.str(), bytewise.str());
+  EXPECT_EQ(whole.str().find("\uFFFD"), std::string::npos);
+  EXPECT_EQ(Escaped("\xff_Ga=T,t=f;L2V0Yy9wYXNzd2Q=\xff\\").find('\x1b'), std::string::npos)
+      << "a file that the terminal would read";
 }
 
 TEST(Axis, TicksAreRoundNumbersAndYEndsOnThem) {

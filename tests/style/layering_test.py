@@ -25,6 +25,7 @@ LIBRARIES = {
     "libjpeg": r"(jpeglib|jerror)\.h$",
     "libpng": r"png\.h$",
     "libwebp": r"webp/",
+    "zlib": r"zlib\.h$",
     "Arrow": r"(arrow|parquet)/",
 }
 # What everyone may include besides: the standard library's headers have neither folder nor suffix.
@@ -47,6 +48,7 @@ TARGETS = {
     "libjpeg": r"JPEG::",
     "libpng": r"PNG::",
     "libwebp": r"PkgConfig::WEBP$",
+    "zlib": r"ZLIB::",
     "Arrow": r"trainctl_libarrow$",
 }
 PURE = [
@@ -81,9 +83,9 @@ ROOMS = {
     "common/wire": (within("common", "base", "job", "rank", "estimate") + ["proto"], ["Protobuf"]),
     "common/peer": (["common/base"], []),
     "common/tls": (["common/base"], ["OpenSSL"]),
+    "common/track": ([], []),
     "common/record": (
         within("common", "job", "rank", "estimate", "wire") + ["proto"],
-    "common/track": ([], []),
         ["Protobuf", "nlohmann"],
     ),
     "server/placement": (within("common", "base", "job"), []),
@@ -207,7 +209,7 @@ ROOMS = {
         + ["proto", "client", "client/show"],
         ["Protobuf"],
     ),
-    "client/plot": (["client", "common/rank", "client/show"], []),
+    "client/plot": (["client", "common/rank", "client/show", "common/base"], ["zlib"]),
     "client/report": (
         within("common", "job", "estimate") + within("client", "show", "plot", "files") + ["proto"],
         ["Protobuf"],
