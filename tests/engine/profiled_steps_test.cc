@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -61,6 +62,40 @@ TEST_F(ProfileTest, KindsOfARealRunSumUpToItsSteps) {
   }
   EXPECT_EQ(end.Points("profile_communication_seconds").at(1).value, 0) << "of a gang of one";
   EXPECT_EQ(steps.size(), 8u) << "profiled steps are steps";
+}
+
+// Perfetto draws the slices of a thread as a stack: of two that overlap without one lying in the
+// other it leaves one out.
+TEST_F(ProfileTest, SlicesOfAThreadLieInEachOtherOrApart) {
+  Run();
+  struct Slice {
+    double begin, end;
+    std::string name;
+  };
+  std::map<std::pair<std::string, std::string>, std::vector<Slice>> threads;
+  size_t slices = 0;
+  const nlohmann::json trace = Trace();
+  for (const nlohmann::json& event : trace.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    const double begin = event.at("ts");
+    threads[{event.at("pid").dump(), event.at("tid").dump()}].push_back(
+        {begin, begin + event.at("dur").get<double>(), event.at("name")});
+    ++slices;
+  }
+  EXPECT_GT(slices, 100u);
+  for (auto& [thread, all] : threads) {
+    std::ranges::sort(all, [](const Slice& a, const Slice& b) {
+      return std::pair(a.begin, -a.end) < std::pair(b.begin, -b.end);
+    });
+    std::vector<Slice> open;
+    for (const Slice& slice : all) {
+      while (!open.empty() && open.back().end <= slice.begin) open.pop_back();
+      if (!open.empty()) {
+        EXPECT_LE(slice.end, open.back().end) << slice.name << " in " << open.back().name;
+      }
+      open.push_back(slice);
+    }
+  }
 }
 
 TEST_F(ProfileTest, TheTraceIsOfChromesFormatWithStepsByName) {
