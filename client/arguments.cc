@@ -296,7 +296,12 @@ base::Status Arguments::Read(const std::vector<std::string>& words) {
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::Error& error) {
-    return Wrong(error.what());
+    const std::string said = error.what(), option = said.substr(0, said.find(':'));
+    for (const Argument& argument : arguments_) {
+      if (Split(argument.names, ',').back() == option && said.ends_with(" missing"))
+        return Wrong(option + ": expected " + argument.placeholder + " after it");
+    }
+    return Wrong(said);
   }
   for (const std::string& extra : app.remaining()) {
     return extra.starts_with("-") ? UnknownOption(extra)

@@ -23,8 +23,8 @@ constexpr ConfigKey kConfigKeys[] = {
 class Config : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Positionals("get KEY | set KEY VALUE | unset KEY", &words_,
-                          "one value, a new one, none any more; without words: all",
+    arguments.Positionals("get [KEY] | set KEY VALUE | unset KEY", &words_,
+                          "one value or all, a new one, none any more",
                           /*required=*/false);
     std::string keys = "Keys of ~/.config/trainctl/config.json:";
     for (const ConfigKey& key : kConfigKeys)
@@ -35,12 +35,12 @@ class Config : public Verb {
   bool NeedsSite() const override { return false; }
 
   int Run(Context& context) override {
-    const std::string action = words_.empty() ? "ls" : words_.front();
-    if (action == "ls" && words_.size() <= 1) return List(context);
+    const std::string action = words_.empty() ? "get" : words_.front();
+    if ((action == "ls" || action == "get") && words_.size() <= 1) return List(context);
     const bool sets = action == "set" && words_.size() == 3;
     if (!sets && !((action == "get" || action == "unset") && words_.size() == 2)) {
       return Fail(context, {base::Code::kInvalid,
-                            "config: expected get KEY, set KEY VALUE or unset KEY; see: trainctl "
+                            "config: expected get [KEY], set KEY VALUE or unset KEY; see: trainctl "
                             "config --help"});
     }
     const base::Result<const ConfigKey*> key = FindKey(words_[1]);

@@ -48,6 +48,13 @@ TEST_F(ArgumentsTest, ATextIsOneValueWithItsBracketsAndCommas) {
   EXPECT_EQ(Overrides(), "lora.targets=[q,v]");
 }
 
+TEST_F(ArgumentsTest, AnOptionWithoutItsValueSaysWhichOneIsExpected) {
+  EXPECT_EQ(ErrorOf({"job.json", "--name"}),
+            "--name: expected NAME after it; see: trainctl submit --help");
+  EXPECT_EQ(ErrorOf({"job.json", "--timeout"}),
+            "--timeout: expected TIME after it; see: trainctl submit --help");
+}
+
 TEST_F(ArgumentsTest, AKeyOfTheSchemaIsAnOverrideWhereverItStands) {
   ASSERT_TRUE(arguments_
                   .Parse({"--train.micro_batch_size", "8", "job.json", "--devices=2", "--precision",

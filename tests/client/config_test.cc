@@ -42,6 +42,7 @@ TEST_F(ConfigTest, WithoutWordsAllIsListed) {
   EXPECT_EQ(json["settings"][0]["value"], "a:1");
   EXPECT_EQ(json["settings"][1]["value"], nullptr);
   EXPECT_NE(Trainctl({"config"}).out.find("a:1"), std::string::npos);
+  EXPECT_EQ(Trainctl({"config", "get"}).out, Trainctl({"config"}).out);
 }
 
 }  // namespace
