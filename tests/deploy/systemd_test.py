@@ -25,7 +25,7 @@ class Units(unittest.TestCase):
         shutil.copy(shutil.which("true"), self.program("traincoordinator"))
         shutil.copy(shutil.which("true"), self.program("trainworker"))
         shutil.copy(checkout.TOP / "README.md", self.root / "opt/trainctl")
-        for line in checkout.readme_commands("On a multi-GPU host, for good", block=2):
+        for line in checkout.readme_commands("Run a site", block=2):
             if line.startswith("install "):
                 self.install(line)
 
