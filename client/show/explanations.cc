@@ -106,7 +106,9 @@ only in the last micro step, where the devices have room for whole gradients unt
 says which). AdamW in bf16-true: 8 bytes a parameter over W, and two units whole. The traffic is
 half again DDP's (two gathers, one reduce-scatter), and hides behind the compute of about 2,000
 tokens a device and micro step. sharding "grad_op" (ZeRO-2) keeps weights whole from forward to
-backward: less traffic, more memory. fsdp_unit "model" treats the model as one unit, as a run
+backward: less traffic, more memory. GPUs of one host gather by copies out of each other's memory,
+which leaves their multiprocessors to the products; where they can't, or NCCL_P2P_DISABLE is set,
+NCCL gathers. fsdp_unit "model" treats the model as one unit, as a run
 that forgot to wrap its blocks does.
 )",
      "trainctl submit job.json --devices 4 --strategy fsdp --name try-fsdp"},

@@ -85,6 +85,8 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+bool IsSet(const char* name) { return std::atoi(Variable(name).c_str()) != 0; }
+
 // What LibTorch and CUDA read from the environment at their first use; what is set already stands.
 void PrepareEnvironment(const job::RankPlan& plan) {
   setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", /*overwrite=*/0);
@@ -131,7 +133,8 @@ int RunPlan(const Arguments& arguments) {
     // Its end writes all that is pending.
     train::Reporter reporter(arguments.messages_fd, clock, plan->rank, STDERR_FILENO);
     outcome = train::RunRank(*plan, commands, reporter, clock,
-                             data::CacheFoldersOf(data::ReadCacheEnvironment(Variable)));
+                             {.folders = data::CacheFoldersOf(data::ReadCacheEnvironment(Variable)),
+                              .reads_peers = !IsSet("NCCL_P2P_DISABLE")});
     reporter.Send(outcome);
   }
   if (!outcome.message.empty())

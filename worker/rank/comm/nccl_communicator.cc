@@ -57,6 +57,7 @@ std::unique_ptr<Communicator> JoinNccl(const JoinOptions& options) {
 NcclCommunicator::NcclCommunicator(const JoinOptions& options, const ncclUniqueId& id, int device)
     : rank_(options.rank),
       world_size_(options.world_size),
+      reads_peers_(options.reads_peers),
       stream_(c10::cuda::getStreamFromPool(/*isHighPriority=*/true,
                                            static_cast<c10::DeviceIndex>(device))),
       group_(options, id, device) {
@@ -136,7 +137,8 @@ Communicator::Ticket NcclCommunicator::Issue(std::initializer_list<at::Tensor> t
 
 std::unique_ptr<SharedShards> NcclCommunicator::MakeShards(const std::vector<int64_t>& numels,
                                                            const at::TensorOptions& options) {
-  return PeerShards::Make(*this, numels, options);
+  return reads_peers_ ? PeerShards::Make(*this, numels, options)
+                      : Communicator::MakeShards(numels, options);
 }
 
 void NcclCommunicator::Wait(Ticket ticket) {

@@ -55,6 +55,7 @@ class NcclCommunicator : public Communicator {
 
   const int64_t rank_;
   const int64_t world_size_;
+  const bool reads_peers_;
   const c10::cuda::CUDAStream stream_;
   std::array<cudaEvent_t, kEvents> finished_{};
   cudaEvent_t inputs_ready_ = nullptr;

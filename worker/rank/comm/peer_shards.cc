@@ -195,8 +195,7 @@ PeerShards::PeerShards(NcclCommunicator& comm, std::vector<at::Tensor> shards, B
       buffers_(std::move(buffers)),
       meeting_(at::zeros({}, this->shards().front().options().dtype(at::kLong))) {}
 
-// Whether copies bring what NCCL does, and about as fast. (A host may misroute them: then NCCL
-// itself is told to use none, by NCCL_P2P_DISABLE.)
+// Whether copies bring what NCCL does, and about as fast.
 bool PeerShards::IsWorthIt(const at::Tensor& buffer) {
   const at::Tensor own =
       buffer.narrow(0, 0, std::min<int64_t>(buffer.numel(), kProbeBytes / buffer.element_size()));

@@ -65,12 +65,14 @@ class WatchedCommunicator : public comm::Communicator {
 }  // namespace
 
 std::unique_ptr<comm::Communicator> JoinGang(const job::RankPlan& plan, at::Device device,
-                                             Commands& commands, Reporter& reporter) {
+                                             Commands& commands, Reporter& reporter,
+                                             bool reads_peers) {
   comm::JoinOptions options{.cuda = device.is_cuda(),
                             .rank = plan.rank,
                             .world_size = plan.world_size,
                             .bind_address = plan.bind_address,
-                            .timeout_seconds = kJoinTimeoutSeconds};
+                            .timeout_seconds = kJoinTimeoutSeconds,
+                            .reads_peers = reads_peers};
   options.publish = [&](const std::string& blob) { reporter.Send(job::RankRendezvous{blob}); };
   options.await_blob = [&] {
     const std::optional<std::string> blob = commands.AwaitPeers(kJoinTimeoutSeconds);

@@ -14,8 +14,9 @@ namespace trainctl::train {
 
 // Rank 0's address goes out by `reporter`, and comes to the others by `commands`. What it returns
 // tells the reporter when it waits for others. Throws comm::CommError: the address, or a rank,
-// never came.
+// never came. reads_peers as JoinOptions has it.
 std::unique_ptr<comm::Communicator> JoinGang(const job::RankPlan& plan, at::Device device,
-                                             Commands& commands, Reporter& reporter);
+                                             Commands& commands, Reporter& reporter,
+                                             bool reads_peers);
 
 }  // namespace trainctl::train

@@ -92,12 +92,12 @@ job::RankOutcome Diverged(const Divergence& divergence, const std::string& what_
 class RankRun {
  public:
   RankRun(job::RankPlan plan, Commands& commands, Reporter& reporter, const base::Clock& clock,
-          const std::string& cache_folder, const std::string& adapter)
+          const Surroundings& surroundings, const std::string& adapter)
       : plan_(std::move(plan)),
         commands_(commands),
         reporter_(reporter),
         clock_(clock),
-        cache_folder_(cache_folder),
+        surroundings_(surroundings),
         adapter_(adapter) {}
 
   job::RankOutcome Run();
@@ -119,7 +119,7 @@ class RankRun {
   Commands& commands_;
   Reporter& reporter_;
   const base::Clock& clock_;
-  const std::string cache_folder_;
+  const Surroundings surroundings_;
   const std::string adapter_;  // a folder of peft, or ""
   std::unique_ptr<RankDevice> device_;
   std::unique_ptr<comm::Communicator> comm_;
@@ -145,7 +145,7 @@ data::Dataset RankRun::ReadData(const job::ModelShape& shape) {
     reporter_.Phase(job::RunPhase::kTokenizing, done, total);
   };
   return Take(data::LoadDataset(spec.data, shape, spec.model.path, spec.train.max_seq_length,
-                                cache_folder_, progress),
+                                surroundings_.folders.tokens, progress),
               "data.path");
 }
 
@@ -158,7 +158,7 @@ data::Prompts RankRun::ReadPrompts(const job::ModelShape& shape) const {
 void RankRun::Join() {
   reporter_.Phase(job::RunPhase::kJoining);
   state_.phase = "joining";
-  comm_ = JoinGang(plan_, device_->device(), commands_, reporter_);
+  comm_ = JoinGang(plan_, device_->device(), commands_, reporter_, surroundings_.reads_peers);
 }
 
 RankContext RankRun::Context() const {
@@ -329,7 +329,8 @@ job::RankOutcome RunToOutcome(RankRun& run) {
 }  // namespace
 
 job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter& reporter,
-                         const base::Clock& clock, const data::CacheFolders& folders) {
+                         const base::Clock& clock, const Surroundings& surroundings) {
+  const data::CacheFolders& folders = surroundings.folders;
   const auto model = files::FindModel(plan.job.model.path, folders.models, plan.model_revision);
   if (!model) {
     return {.outcome = job::Outcome::kFailed, .message = "model.path: " + model.error().message};
@@ -348,7 +349,7 @@ job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
   // Never destroyed: the process ends soon, and tearing down a broken NCCL group may hang.
   RankRun& run =
-      *new RankRun(std::move(located), commands, reporter, clock, folders.tokens, model->adapter);
+      *new RankRun(std::move(located), commands, reporter, clock, surroundings, model->adapter);
   const job::RankOutcome outcome = RunToOutcome(run);
   run.Abandon();
   return outcome;
