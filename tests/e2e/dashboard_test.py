@@ -54,6 +54,24 @@ class DashboardTest(DashboardCase):
         self.keep_picture("job")
         self.expect_no_faults()
 
+    def test_texts_and_events_stand_on_the_axis_and_the_limit_is_a_line(self):
+        evaluated = {"data__val_split_fraction": 0.2, "eval__every_steps": 10}
+        sampled = {"eval__prompts": ["<b>Once"], "eval__max_new_tokens": 4}
+        limited = {"resources__gpu_memory_limit": "10MiB"}
+        job = self.finished(tiny_job(train__max_steps=20, **evaluated, **sampled, **limited))
+        self.browser.open(f"{self.address}job?job={job}")
+        self.browser.wait("return document.querySelector('#texts tr') !== null")
+        self.assertIn("<b>Once", self.browser.text("#texts"))
+        self.skip_without_charts()
+        chart = "Chart.getChart(document.querySelector('{} canvas'))"
+        marks = f"{chart.format('#curves')}?.marks?.map((mark) => mark.text)"
+        self.browser.wait(f"return {marks}?.some((text) => text.startsWith('texts of step'))")
+        self.assertIn("limit 10.00 MiB", self.browser.text("#memory figcaption"))
+        lines = f"return {chart.format('#memory')}.config.plugins.map((plugin) => plugin.id)"
+        self.assertEqual(self.browser.wait(lines), ["limit"])
+        self.keep_picture("texts")
+        self.expect_no_faults()
+
     def test_dragging_over_a_curve_asks_for_those_steps(self):
         job = self.finished(tiny_job(train__max_steps=40))
         self.browser.open(f"{self.address}job?job={job}")

@@ -2,7 +2,9 @@
 // Texts that come from jobs become text nodes, never markup.
 
 export async function ask(path, parameters = {}) {
-  const response = await fetch(`${path}?${query(parameters)}`);
+  const response = await fetch(`${path}?${query(parameters)}`).catch(() => {
+    throw new Error("the coordinator does not answer");
+  });
   const document = await response.json();
   if (!response.ok) throw new Error(document.error ?? response.statusText);
   return document;

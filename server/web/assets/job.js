@@ -150,6 +150,10 @@ function drawOne({ chart, series }) {
   chart.draw(curves, { ...wanted, unit: series[0]?.unit });
 }
 
+function drawAll() {
+  for (const one of charts.values()) drawOne(one);
+}
+
 function zoom(first, last) {
   at("from").value = first;
   at("to").value = last;
@@ -173,10 +177,11 @@ async function readCurves() {
 async function readDetail() {
   detail = await ask("/api/job", { job });
   showDetail();
+  drawAll();  // the marks are of the detail
 }
 
 for (const id of ["log", "smoothing", "axis", "marks"])
-  at(id).addEventListener("input", () => { for (const one of charts.values()) drawOne(one); });
+  at(id).addEventListener("input", drawAll);
 for (const id of ["from", "to"]) at(id).addEventListener("change", () => guarded(readCurves));
 at("whole").addEventListener("click", () => {
   at("from").value = at("to").value = "";
