@@ -1,6 +1,6 @@
 """Makes pictures, asks Pillow and transformers what they are, and compares with our answer.
 
-usage: pillow_oracle.py FOLDER SIDE SEED PICTURES SHOW_PIXELS [SUFFIX…]
+usage: pillow_oracle.py FOLDER PICTURES SHOW_PIXELS SUFFIX,… SIDE…
 
 Runs in the environment of tests/oracles. Exit status 1: they differ, and it is said where.
 """
@@ -52,13 +52,11 @@ def saved(folder, number, draw, suffixes):
     return path
 
 
-def main():
-    folder, side, count = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[4])
-    draw = random.Random(int(sys.argv[3]))
-    suffixes = sys.argv[6:] or list(MODES)
+def differences(folder, side, seed, count, show_pixels, suffixes):
+    draw = random.Random(seed)
     paths = [saved(folder, number, draw, suffixes) for number in range(count)]
     answer = subprocess.run(
-        [sys.argv[5], str(side), *paths], check=True, stdout=subprocess.PIPE
+        [show_pixels, str(side), *paths], check=True, stdout=subprocess.PIPE
     ).stdout
     shape = (count, side * side * 3 * 5)
     ours = numpy.frombuffer(answer, dtype=numpy.uint8).reshape(shape)
@@ -77,7 +75,19 @@ def main():
             wrong.append(f"{path.name}: {(most > 0).sum()} pixels, by up to {most.max()}")
         elif not (numbers == whole(image, return_tensors="np").pixel_values[0]).all():
             wrong.append(f"{path.name}: normalized")
-    print("\n".join(wrong) or f"{count} pictures are equal")
+    return wrong
+
+
+def main():
+    folder, count, show_pixels = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    suffixes = sys.argv[4].split(",")
+    wrong = []
+    for seed, side in enumerate(map(int, sys.argv[5:])):
+        of_side = folder / str(side)
+        of_side.mkdir()
+        found = differences(of_side, side, seed, count, show_pixels, suffixes)
+        wrong += [f"to {side}: {words}" for words in found]
+    print("\n".join(wrong) or f"{count} pictures are equal to each side")
     sys.exit(bool(wrong))
 
 

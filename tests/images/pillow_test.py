@@ -12,6 +12,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 TESTS = pathlib.Path(os.environ["TRAINCTL_BIN_DIR"]).parent / "tests"
 PICTURES = 150
+SIDES = ("224", "37")
 WEBP = HERE.parent / "baselines" / "images" / "lossy.webp"
 
 
@@ -31,23 +32,16 @@ def oracle_python():
 
 
 class Pillow(unittest.TestCase):
-    def compared(self, side, seed):
+    def test_pictures_are_squeezed_to_224_and_other_sides_as_by_pillow(self):
         python = oracle_python()
         if python is None:
             self.skipTest("no environment with Pillow: tests/oracles makes it")
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(
-                [python, "-B", HERE / "pillow_oracle.py"]
-                + [folder, str(side), str(seed), str(PICTURES), TESTS / "show_pixels"]
-                + suffixes(),
+                [python, "-B", HERE / "pillow_oracle.py", folder, str(PICTURES)]
+                + [TESTS / "show_pixels", ",".join(suffixes()), *SIDES],
                 check=True,
             )
-
-    def test_pictures_are_squeezed_to_224_as_by_pillow(self):
-        self.compared(224, 1)
-
-    def test_pictures_are_squeezed_to_other_sides_as_by_pillow(self):
-        self.compared(37, 2)
 
 
 if __name__ == "__main__":
