@@ -39,7 +39,8 @@ Times PredictTimes(store::Reader& reader, const job::Inspection& inspection,
   for (size_t i = 0; i < questions.size(); ++i) {
     times.push_back(job::PredictTime(questions[i].job, inspection, questions[i].device_name,
                                      questions[i].memory.holds_gradients.value_or(false),
-                                     earlier ? (*earlier)[i] : job::EarlierTimes()));
+                                     earlier ? earlier->jobs[i] : job::EarlierTimes()));
+    if (earlier && times.back()) job::CountPower(earlier->powers, &*times.back());
   }
   return times;
 }
