@@ -72,6 +72,32 @@ class DashboardTest(DashboardCase):
         self.keep_picture("texts")
         self.expect_no_faults()
 
+    def test_curves_are_smoothed_and_drawn_on_a_log_scale_over_time(self):
+        job = self.finished(tiny_job(train__max_steps=40))
+        self.browser.open(f"{self.address}job?job={job}")
+        self.skip_without_charts()
+        chart = "Chart.getChart(document.querySelector('#curves canvas'))"
+        self.browser.wait(f"return {chart}?.data.datasets.length === 1")
+        raw = self.browser.run(f"return {chart}.data.datasets[0].data.map((point) => point.y)")
+        for control, value in (("smoothing", 0.9), ("axis", "time")):
+            self.browser.run(
+                f"const control = document.querySelector('#{control}'); control.value = '{value}';"
+                "control.dispatchEvent(new Event('input'))"
+            )
+        self.browser.run("document.querySelector('#log').click()")
+        self.assertEqual(self.browser.run(f"return {chart}.scales.y.type"), "logarithmic")
+        smooth, behind = self.browser.run(
+            f"return {chart}.data.datasets.map((line) => line.data.map((point) => point.y))"
+        )
+        self.assertEqual(behind, raw)
+        self.assertEqual(smooth[0], raw[0])
+        self.assertGreater(smooth[-1], raw[-1], "the mean of a falling loss lies above it")
+        times = self.browser.run(f"return {chart}.data.datasets[0].data.map((point) => point.x)")
+        self.assertEqual(times, sorted(times))
+        self.assertLess(times[-1], 30, "seconds of the run, not steps or the date")
+        self.assertNotEqual(times, list(range(40)))
+        self.expect_no_faults()
+
     def test_dragging_over_a_curve_asks_for_those_steps(self):
         job = self.finished(tiny_job(train__max_steps=40))
         self.browser.open(f"{self.address}job?job={job}")
