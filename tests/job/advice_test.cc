@@ -126,6 +126,22 @@ TEST(Advice, NoWayBeatsOneOfTheFront) {
       EXPECT_FALSE(beats) << OverridesOf(front.front().job, other);
     }
   }
+  for (const Way& way : ways.fitting) {
+    const auto no_slower = [&](const Way& kept) {
+      return kept.time->total_seconds <= way.time->total_seconds;
+    };
+    EXPECT_TRUE(std::ranges::any_of(front,
+                                    [&](const Way& kept) {
+                                      return no_slower(kept) &&
+                                             0.99 * static_cast<double>(kept.peak_bytes()) <=
+                                                 static_cast<double>(way.peak_bytes());
+                                    }))
+        << "left out: " << OverridesOf(front.front().job, way);
+    EXPECT_TRUE(std::ranges::any_of(
+        front,
+        [&](const Way& kept) { return no_slower(kept) && kept.job.devices <= way.job.devices; }))
+        << "left out: " << OverridesOf(front.front().job, way);
+  }
   // The fastest of one device is there, though more devices are faster and hold less each.
   EXPECT_EQ(std::ranges::count(front, 1, [](const Way& way) { return way.job.devices; }) > 0, true);
 }
