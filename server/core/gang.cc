@@ -255,7 +255,9 @@ void Finish(Turn& turn, Job& job, job::AttemptEnd end) {
   job.status.state = job::JobState::kFinished;
   job.status.as_expected = AsExpected(job.row.spec, end.outcome);
   job.status.end = std::move(end);
-  job.status.ended_at = job.attempt ? job.attempt->row.ended_at : turn.now.wall;
+  // The clock may have been set back since.
+  job.status.ended_at =
+      std::max(job.status.started_at, job.attempt ? job.attempt->row.ended_at : turn.now.wall);
   SaveJob(turn, job);
   if (job::WritesOutput(job.row.spec))
     turn.state.output_folders.erase(job::NormalFolder(*job.row.spec.output.dir));

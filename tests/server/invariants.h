@@ -12,13 +12,13 @@ namespace trainctl::core {
 
 class Invariants {
  public:
-  // Cheap enough for every step.
+  // After every step; what costs much after every eighth.
   void Check(const SimCluster& cluster);
   // Of the end, when every job is FINISHED.
   void CheckEnd(const SimCluster& cluster);
 
  private:
-  static constexpr int64_t kChecksPerRestore = 16;
+  static constexpr int64_t kChecksPerRestore = 8;
 
   void TerminalStatesStay(const SimCluster& cluster);
 

@@ -7,13 +7,15 @@
 #include <map>
 
 #include "common/estimate/memory_estimate.h"
+#include "server/core/handlers.h"
 #include "server/core/lease_wish.h"
 #include "tests/server/describe.h"
+#include "tests/server/plain_schedule.h"
 
 namespace trainctl::core {
 
 SimCluster::SimCluster(uint64_t seed, Committed committed)
-    : random_(seed), committed_(std::move(committed)) {
+    : seed_(seed), random_(seed), committed_(std::move(committed)) {
   const uint64_t hosts = 1 + random_() % 4;
   for (uint64_t host = 0; host < hosts; ++host) {
     const std::string name(1, static_cast<char>('a' + host));
@@ -31,9 +33,14 @@ SimCluster::SimCluster(uint64_t seed, Committed committed)
   state_.options.policy.preempt_after_us = kMinRunTime;
   state_.options.preemption_grace_us = 5'000'000;
   if (seed % 4 < 2) state_.options.policy.half_life_us = 300'000'000;
+  plain_.options = state_.options;
+  latest_wall_ = now_.wall;
 }
 
-void SimCluster::Disturb() {
+void SimCluster::Disturb(int64_t step) {
+  random_.seed(seed_ * 1'000'003 + static_cast<uint64_t>(step));
+  slow_steps_ = std::max<int64_t>(0, slow_steps_ - 1);
+  full_steps_ = std::max<int64_t>(0, full_steps_ - 1);
   const uint64_t dice = random_() % 1000;
   if (dice < 400) return Deliver();
   if (dice < 750) return AdvanceRanks(true);
@@ -50,8 +57,10 @@ void SimCluster::Disturb() {
 }
 
 bool SimCluster::Settle() {
+  slow_steps_ = full_steps_ = 0;
   while (!state_.leases.empty()) {
-    for (const auto& [id, row] : ledger_.leases()) Feed(LeaseDeleted{id, "ops"});
+    const std::map<int64_t, LeaseRow> leases = ledger_.leases();
+    for (const auto& [id, row] : leases) Feed(LeaseDeleted{id, "ops"});
     Second();
     for (SimWorker& worker : workers_) Connect(worker);
     for (int i = 0; i < 20; ++i) Deliver();
@@ -72,12 +81,25 @@ bool SimCluster::Settle() {
 }
 
 // As the shell does: commit, then perform. A kill before the commit loses the event, one after it
-// the effects.
+// the effects. Events that come while the disk is slow share the next commit.
 void SimCluster::Feed(const Event& event) {
   const Actions actions = Step(state_, event, now_);
+  const Actions plain = StepWith(plain_, event, now_, PlainSchedule);
+  ASSERT_EQ(Describe(actions), Describe(plain)) << "a scheduler that looks at each job differs";
+  CheckStep(actions);
+  stepped_.Apply(actions.persist);
+  held_rows_.insert(held_rows_.end(), actions.persist.begin(), actions.persist.end());
+  held_effects_.insert(held_effects_.end(), actions.effects.begin(), actions.effects.end());
+  knows_time_ |= std::holds_alternative<Tick>(event);
+  if (random_() % 400 == 0) return RestartCoordinator();
+  if (slow_steps_ > 0 && Chance(random_, 80)) return;
+  Commit();
+}
+
+void SimCluster::CheckStep(const Actions& actions) {
   for (const Effect& effect : actions.effects) {
     const auto* start = std::get_if<StartRank>(&effect);
-    const bool is_placed = start != nullptr && !ledger_.ranks().contains(start->key);
+    const bool is_placed = start != nullptr && !stepped_.ranks().contains(start->key);
     if (is_placed && start->plan.job.exclusive) AnExclusiveJobIsAlone(*start);
     if (is_placed) ItsDeviceIsNotDrained(*start);
     if (is_placed) ItsDeviceIsItsLeases(*start);
@@ -87,14 +109,20 @@ void SimCluster::Feed(const Event& event) {
   for (const Persist& row : actions.persist) {
     if (const auto* attempt = std::get_if<AttemptRow>(&row)) WhoGivesWayAllowsIt(*attempt);
   }
-  if (random_() % 400 == 0) return RestartCoordinator();
-  ledger_.Apply(actions.persist);
-  if (committed_) committed_(actions.persist);
-  for (const Persist& row : actions.persist) {
+}
+
+// A disk that refuses: the coordinator loads what is stored, and all streams end.
+void SimCluster::Commit() {
+  if (full_steps_ > 0 && !held_rows_.empty()) return RestartCoordinator();
+  const std::vector<Persist> rows = std::exchange(held_rows_, {});
+  const std::vector<Effect> effects = std::exchange(held_effects_, {});
+  ledger_.Apply(rows);
+  if (committed_) committed_(rows);
+  for (const Persist& row : rows) {
     if (const auto* job = std::get_if<JobRow>(&row)) accepted_.insert(job->id);
   }
   if (random_() % 400 == 0) return RestartCoordinator();
-  Perform(actions.effects);
+  Perform(effects);
 }
 
 void SimCluster::Perform(const std::vector<Effect>& effects) {
@@ -121,8 +149,14 @@ void SimCluster::RestartCoordinator() {
     worker.asked.clear();
   }
   not_looked_.clear();
+  cut_.clear();
+  held_rows_.clear();
+  held_effects_.clear();
   now_.steady = 7'000'000;
+  knows_time_ = !clock_jumped_;
+  stepped_ = ledger_;
   state_ = Restore(state_.options, ledger_.LoadState(), now_);
+  plain_ = Restore(state_.options, ledger_.LoadState(), now_);
 }
 
 void SimCluster::Submit() {
@@ -234,27 +268,60 @@ void SimCluster::Cancel() {
 
 void SimCluster::Fault() {
   SimWorker& worker = Any();
-  const uint64_t kind = random_() % 10;
+  const uint64_t kind = random_() % 13;
   if (kind < 5 && worker.connected()) {
-    worker.Disconnect();
-    Lose(worker);
+    Cut(worker);
   } else if (kind < 8) {
     if (SimRank* rank = worker.Running()) worker.Kill(*rank, random_);
   } else if (kind < 9) {
     const bool was_connected = worker.connected();
     worker.Reboot();
     if (was_connected) Lose(worker);
-  } else {
+  } else if (kind < 10) {
     RestartCoordinator();
+  } else if (kind < 12) {
+    DisturbDisk();
+  } else {
+    JumpClock();
   }
 }
 
+// Its stream is gone. The coordinator hears of it now, or once it misses its heartbeats.
+void SimCluster::Cut(SimWorker& worker) {
+  worker.Disconnect();
+  if (Chance(random_, 50)) return Lose(worker);
+  cut_.insert(worker.name());
+}
+
+void SimCluster::NoticeCuts() {
+  for (SimWorker& worker : workers_) {
+    if (cut_.contains(worker.name()) && Chance(random_, 10)) Lose(worker);
+  }
+}
+
+void SimCluster::DisturbDisk() {
+  int64_t& steps = Chance(random_, 50) ? slow_steps_ : full_steps_;
+  steps = 1 + static_cast<int64_t>(random_() % 10);
+}
+
+void SimCluster::JumpClock() {
+  constexpr int64_t kFarthest = 900'000'000;
+  if (Chance(random_, 80)) return;
+  clock_jumped_ = true;
+  knows_time_ = false;
+  now_.wall += static_cast<int64_t>(random_() % (2 * kFarthest)) - kFarthest;
+  latest_wall_ = std::max(latest_wall_, now_.wall);
+  Feed(Tick{});
+}
+
+// What is said may be said twice.
 void SimCluster::Deliver() {
   SimWorker& worker = Any();
   if (!worker.to_worker.empty()) {
     const Effect effect = worker.to_worker.front();
     worker.to_worker.pop_front();
     worker.Receive(effect, now_.steady / 1'000'000, random_);
+    if (Chance(random_, 3)) worker.Receive(effect, now_.steady / 1'000'000, random_);
   }
   if (!worker.to_coordinator.empty()) {
     const Event event = worker.to_coordinator.front();
@@ -262,6 +329,7 @@ void SimCluster::Deliver() {
     if (const auto* inspected = std::get_if<JobInspected>(&event))
       worker.asked.erase(inspected->job);
     Feed(event);
+    if (worker.connected() && Chance(random_, 3)) Feed(event);
   }
 }
 
@@ -278,6 +346,8 @@ void SimCluster::AdvanceRanks(bool with_faults) {
 void SimCluster::Second() {
   now_.wall += 1'000'000;
   now_.steady += 1'000'000;
+  latest_wall_ = std::max(latest_wall_, now_.wall);
+  NoticeCuts();
   for (const JobInspected& event : std::exchange(not_looked_, {})) Feed(event);
   Feed(Tick{});
 }
@@ -287,6 +357,7 @@ void SimCluster::NobodyLooks(const SimWorker& worker, base::JobId job) {
 }
 
 void SimCluster::Lose(SimWorker& worker) {
+  cut_.erase(worker.name());
   for (const base::JobId job : std::exchange(worker.asked, {})) NobodyLooks(worker, job);
   Feed(WorkerStreamLost{worker.name()});
 }
@@ -295,8 +366,12 @@ void SimCluster::AWhile() {
   for (uint64_t seconds = random_() % 200; seconds > 0; --seconds) Second();
 }
 
+// A stream that is new is in place of one that nobody noticed is gone.
 void SimCluster::Connect(SimWorker& worker) {
-  if (!worker.connected()) worker.Connect();
+  if (worker.connected()) return;
+  cut_.erase(worker.name());
+  for (const base::JobId job : std::exchange(worker.asked, {})) NobodyLooks(worker, job);
+  worker.Connect();
 }
 
 // All ranks of its attempt run, or have done their work.
@@ -324,17 +399,19 @@ void SimCluster::NoJobRunsTwice(const StartRank& start) {
 // has had its time. The other waits for devices.
 void SimCluster::WhoGivesWayAllowsIt(const AttemptRow& attempt) {
   static const std::string kToWhom = "gives way to ";
-  const bool is_new = attempt.stop && !ledger_.attempts().at({attempt.job, attempt.attempt}).stop;
+  const bool is_new = attempt.stop && !stepped_.attempts().at({attempt.job, attempt.attempt}).stop;
   if (!is_new || !attempt.stop->message.starts_with(kToWhom)) return;
   ASSERT_EQ(attempt.stop->outcome, job::Outcome::kPreempted);
   const std::string text = attempt.stop->message.substr(kToWhom.size());
   const Job* taker = FindJob(state_, *base::ParseJobId(text.substr(0, text.find(' '))));
-  const JobRow& giver = ledger_.jobs().at(attempt.job).row;
+  const JobRow& giver = stepped_.jobs().at(attempt.job).row;
   ASSERT_NE(taker, nullptr) << text;
   ASSERT_EQ(taker->lane, Lane::kQueue) << text;
   ASSERT_TRUE(giver.spec.resources.preemptible) << base::ToString(giver.id);
   ASSERT_GT(taker->row.spec.resources.priority, giver.spec.resources.priority) << text;
-  ASSERT_GE(now_.wall, attempt.placed_at + *state_.options.policy.preempt_after_us) << text;
+  ASSERT_TRUE(clock_jumped_ ||
+              now_.wall >= attempt.placed_at + *state_.options.policy.preempt_after_us)
+      << text;
   ++preempted_;
 }
 
@@ -356,7 +433,7 @@ void SimCluster::WhatItFollowsHasEnded(const StartRank& start) {
   for (const auto& [name, after] : start.plan.job.resources.after) {
     const base::JobId id = *base::ParseJobId(name);
     ASSERT_EQ(FindJob(state_, id), nullptr) << Short(start.key) << " starts before " << name;
-    const JobStatus& status = ledger_.jobs().at(id).status;
+    const JobStatus& status = stepped_.jobs().at(id).status;
     const bool is_stored = status.state == job::JobState::kFinished;
     ASSERT_TRUE(!is_stored || after == job::After::kAny ||
                 status.end->outcome == job::Outcome::kSucceeded)

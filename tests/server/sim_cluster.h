@@ -1,6 +1,8 @@
-// A whole cluster under one seed: the core with its rows, workers with ranks, a network that loses
-// streams, hosts that restart; a coordinator that is killed before or after its commit. The seed
-// chooses everything that happens, so a failure can be replayed.
+// A whole cluster under one seed: the core with its rows, and workers with ranks. The network
+// delays, loses streams, which the coordinator may notice late, and says things twice. Hosts
+// restart. The clock jumps. The disk is slow, full, or forgets what it was not told to keep; the
+// coordinator is killed before or after its commit. The seed and the number of a step choose what
+// happens in it: a failure can be replayed, also without some of its steps.
 #pragma once
 
 #include <cstdint>
@@ -27,22 +29,34 @@ class SimCluster {
   explicit SimCluster(uint64_t seed, Committed committed = {});
 
   // One thing happens, a fault perhaps.
-  void Disturb();
+  void Disturb(int64_t step);
   // No more faults, submissions and cancels: until all jobs have ended. False: they don't.
   bool Settle();
 
   const State& state() const { return state_; }
+  // What is on the disk; and what will be there with the next commit.
   const Ledger& ledger() const { return ledger_; }
+  const Ledger& stepped() const { return stepped_; }
   const std::set<base::JobId>& accepted() const { return accepted_; }
   // Attempts all of whose ranks did all their steps.
   const std::map<std::pair<base::JobId, int64_t>, std::set<int64_t>>& succeeded_ranks() const {
     return succeeded_ranks_;
   }
   const Now& now() const { return now_; }
+  base::WallMicros latest_wall() const { return latest_wall_; }  // that the clock ever said
+  bool clock_jumped() const { return clock_jumped_; }
+  // Whether a Tick has come since the clock jumped, or since a restart after that.
+  bool knows_time() const { return knows_time_; }
   int64_t preempted() const { return preempted_; }
 
  private:
   void Feed(const Event& event);
+  void CheckStep(const Actions& actions);
+  void Commit();
+  void DisturbDisk();
+  void JumpClock();
+  void Cut(SimWorker& worker);
+  void NoticeCuts();
   void Perform(const std::vector<Effect>& effects);
   void RestartCoordinator();
   void Submit();
@@ -73,10 +87,19 @@ class SimCluster {
   SimWorker& Any() { return workers_[random_() % workers_.size()]; }
   SimWorker& Named(const std::string& name);
 
+  const uint64_t seed_;
   Random random_;
   Committed committed_;
   State state_;
-  Ledger ledger_;
+  State plain_;  // its twin, whose scheduler looks at each job (plain_schedule.h)
+  Ledger ledger_, stepped_;
+  std::vector<Persist> held_rows_;  // stepped, and not on the disk yet
+  std::vector<Effect> held_effects_;
+  int64_t slow_steps_ = 0, full_steps_ = 0;  // of the disk, from now on
+  std::set<std::string> cut_;                // workers whose streams are gone, as nobody noticed
+  base::WallMicros latest_wall_ = 0;
+  bool clock_jumped_ = false;
+  bool knows_time_ = true;
   Now now_{1'000'000'000'000, 1'000'000'000};
   std::vector<SimWorker> workers_;
   std::set<base::JobId> accepted_;

@@ -1,12 +1,23 @@
 // The core against a cluster in which everything goes wrong, under many seeds. A failure names its
-// seed; TRAINCTL_SEED=n replays that one.
+// seed, and the fewest steps of it that still fail. TRAINCTL_SEED=n replays that one, with
+// TRAINCTL_SEEDS=m so many from there on: tests/server/simulate runs any number on all cores.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <map>
-#include <tuple>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "common/base/check.h"
 #include "server/store/sqlite_store.h"
 #include "tests/server/describe.h"
 #include "tests/server/invariants.h"
@@ -16,7 +27,7 @@ namespace trainctl::core {
 namespace {
 
 constexpr uint64_t kSeeds = 80;
-constexpr int kStepsPerSeed = 600;
+constexpr int64_t kStepsPerSeed = 600;
 
 using Uses = std::vector<std::tuple<std::string, int64_t, base::WallMicros, base::WallMicros>>;
 
@@ -27,41 +38,121 @@ Uses Sorted(const std::vector<UseRow>& rows) {
   return uses;
 }
 
+// What happened, in memory that a process of its own shares.
 struct Seen {
-  std::map<job::Outcome, int> outcomes = {};
+  uint64_t seed = 0;  // that it is at
+  std::array<int, 64> outcomes{};
   int64_t preempted = 0;  // attempts, for another job
+  int& operator[](job::Outcome outcome) { return outcomes[static_cast<size_t>(outcome)]; }
 };
 
-void Simulate(uint64_t seed, Seen* seen) {
+Seen* NewSeen() {
+  void* memory =
+      mmap(nullptr, sizeof(Seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  CHECK(memory != MAP_FAILED);
+  return new (memory) Seen;
+}
+
+// Of the seed's steps these.
+using Steps = std::vector<int64_t>;
+
+Steps AllSteps() {
+  Steps steps(kStepsPerSeed);
+  std::iota(steps.begin(), steps.end(), 0);
+  return steps;
+}
+
+void Simulate(uint64_t seed, const Steps& steps, Seen* seen) {
+  seen->seed = seed;
   SCOPED_TRACE("TRAINCTL_SEED=" + std::to_string(seed));
   SimCluster cluster(seed);
   Invariants invariants;
-  for (int step = 0; step < kStepsPerSeed && !testing::Test::HasFailure(); ++step) {
-    cluster.Disturb();
+  for (const int64_t step : steps) {
+    cluster.Disturb(step);
     invariants.Check(cluster);
+    if (testing::Test::HasFailure()) return;
   }
-  if (testing::Test::HasFailure()) return;
   EXPECT_TRUE(cluster.Settle()) << "jobs that do not end:\n"
                                 << Describe(cluster.state(), cluster.now());
   if (testing::Test::HasFailure()) return;
   invariants.CheckEnd(cluster);
-  for (const auto& [id, job] : cluster.ledger().jobs()) ++seen->outcomes[job.status.end->outcome];
+  for (const auto& [id, job] : cluster.ledger().jobs()) ++(*seen)[job.status.end->outcome];
   for (const auto& [key, attempt] : cluster.ledger().attempts())
-    seen->outcomes[job::Outcome::kPreempted] += attempt.end->outcome == job::Outcome::kPreempted;
+    (*seen)[job::Outcome::kPreempted] += attempt.end->outcome == job::Outcome::kPreempted;
   seen->preempted += cluster.preempted();
 }
 
+// In a process of its own, which may abort. Stops at the first seed that fails.
+bool Fails(uint64_t first, uint64_t last, const Steps& steps, Seen* seen, bool is_quiet = false) {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (is_quiet && (std::freopen("/dev/null", "w", stdout) == nullptr ||
+                     std::freopen("/dev/null", "w", stderr) == nullptr))
+      _exit(2);
+    for (uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed)
+      Simulate(seed, steps, seen);
+    std::fflush(nullptr);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  return status != 0;
+}
+
+// Leaves out steps, half of them at once, then fewer, as long as it fails without them.
+Steps Shrink(uint64_t seed, Seen* seen) {
+  Steps steps = AllSteps();
+  for (size_t size = steps.size() / 2; size > 0; size /= 2) {
+    for (size_t from = 0; from < steps.size();) {
+      Steps fewer = steps;
+      const auto begin = fewer.begin() + static_cast<std::ptrdiff_t>(from);
+      fewer.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(size, steps.size() - from)));
+      if (Fails(seed, seed, fewer, seen, true)) {
+        steps = std::move(fewer);
+      } else {
+        from += size;
+      }
+    }
+  }
+  return steps;
+}
+
+// Tells how the shrunk seed fails.
+std::string TellFailure(uint64_t seed, Seen* seen) {
+  const Steps steps = Shrink(seed, seen);
+  std::string text = "TRAINCTL_SEED=" + std::to_string(seed) + " fails; of its " +
+                     std::to_string(kStepsPerSeed) + " steps these alone suffice, see above:";
+  for (const int64_t step : steps) text += " " + std::to_string(step);
+  Fails(seed, seed, steps, seen);
+  return text;
+}
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
 TEST(Simulation, EveryInvariantHoldsAndEveryJobEndsUnderAnyFaults) {
-  Seen seen;  // PREEMPTED are attempts: such a job goes on
-  if (const char* seed = std::getenv("TRAINCTL_SEED"))
-    return Simulate(std::strtoull(seed, nullptr, 10), &seen);
-  for (uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) Simulate(seed, &seen);
+  constexpr int kMostFailures = 3;
+  const uint64_t asked = FromEnvironment("TRAINCTL_SEED", 0);
+  const uint64_t count = FromEnvironment("TRAINCTL_SEEDS", asked == 0 ? kSeeds : 1);
+  const uint64_t last = std::max<uint64_t>(asked, 1) + count - 1;
+  Seen& seen = *NewSeen();  // PREEMPTED are attempts: such a job goes on
+  std::vector<std::string> failures;
+  for (uint64_t first = last - count + 1; first <= last; first = seen.seed + 1) {
+    if (!Fails(first, last, AllSteps(), &seen)) break;
+    failures.push_back(TellFailure(seen.seed, &seen));
+    if (failures.size() == kMostFailures) break;
+  }
+  for (const std::string& failure : failures) ADD_FAILURE() << failure;
+  if (asked != 0 || HasFailure()) return;
   using enum job::Outcome;
   for (const job::Outcome outcome :
        {kSucceeded, kFailed, kOomGpu, kHang, kNcclError, kNodeLost, kTimeout, kCancelled,
         kLaunchFailed, kLeaseEnded, kPreempted}) {
-    EXPECT_GE(seen.outcomes[outcome], 5)
-        << job::Name(outcome) << ": the faults do not reach what they are there for";
+    EXPECT_GE(seen[outcome], 5) << job::Name(outcome)
+                                << ": the faults do not reach what they are there for";
   }
   EXPECT_GE(seen.preempted, 20) << "jobs hardly ever take the devices of others";
 }
@@ -69,7 +160,7 @@ TEST(Simulation, EveryInvariantHoldsAndEveryJobEndsUnderAnyFaults) {
 TEST(Simulation, TheSameSeedGivesTheSameRun) {
   const auto run = [] {
     SimCluster cluster(7);
-    for (int step = 0; step < 300; ++step) cluster.Disturb();
+    for (int step = 0; step < 300; ++step) cluster.Disturb(step);
     return Describe(cluster.ledger().LoadState());
   };
   EXPECT_EQ(run(), run());
@@ -85,7 +176,7 @@ TEST(Simulation, TheSqliteStoreRestoresWhatTheLedgerRestores) {
     batch.rows.insert(batch.rows.end(), rows.begin(), rows.end());
   });
   for (int step = 1; step <= 2000; ++step) {
-    cluster.Disturb();
+    cluster.Disturb(step);
     if (step % 100 != 0) continue;
     const base::Status status = store->Apply(batch);
     ASSERT_TRUE(status.ok()) << status.error().message;
