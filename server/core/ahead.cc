@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 
 #include "server/core/leases.h"
 #include "server/core/loan.h"
 #include "server/core/reach.h"
+#include "server/core/run_length.h"
 #include "server/core/waiting.h"
 #include "server/core/walk.h"
 
@@ -15,13 +15,13 @@ namespace trainctl::core {
 using placement::ClassId;
 
 Ahead LookAhead(const State& state, const Job& job, const Now& now) {
-  Ahead ahead{Holds(state, now), Quotas(state)};
+  Ahead ahead{Holds(state, now), Quotas(state, now)};
   const std::vector<ClassId> wanted = WantedClasses(state, job);
   Walk walk(state.queue);
   while (const std::optional<Walk::Stop> stop = walk.Next()) {
     const auto& [place, head] = *stop->head;
     if (!(place < job.place())) break;
-    if (!ahead.quotas.Yields(*head.lane, place)) {
+    if (ahead.quotas.RoomFor(*head.lane, place) != kAnyTime) {
       const auto next = std::next(stop->head);
       if (next != stop->kind->heads.end()) walk.StopAt(*stop->kind, next);
       continue;
@@ -39,7 +39,6 @@ Ahead LookAhead(const State& state, const Job& job, const Now& now) {
 
 int64_t MinutesThatPass(const State& state, const Job& job, const Ahead& ahead, const Now& now) {
   if (job.row.spec.exclusive) return 0;
-  constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
   int64_t gap = 0;
   for (const ClassId id : UsableClasses(state, job)) {
     if (FreeOf(state, job, id) < job.row.spec.devices) continue;
@@ -48,7 +47,7 @@ int64_t MinutesThatPass(const State& state, const Job& job, const Ahead& ahead, 
                    std::min(room, ahead.blocker == nullptr ? kAnyTime : ahead.holds.Gap(id, job)));
   }
   if (gap == kAnyTime) return 0;
-  return std::max<int64_t>(0, (gap - state.options.stop_grace_us) / 60'000'000);
+  return MinutesWithin(state.options, gap);
 }
 
 std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& job,

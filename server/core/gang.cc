@@ -75,14 +75,14 @@ void TakeDevices(Turn& turn, Job& job, const std::vector<placement::DeviceId>& d
         job.row.spec.exclusive)
       rank.row.device_name = job::CpuSlotName(ThreadsOf(turn.state, job, rank.row));
   }
-  attempt.expected_end = ExpectedEnd(turn.state, job, turn.now);
+  ExpectEnd(turn.state, job, ExpectedEnd(turn.state, job, turn.now));
   UpdateFreeOfHosts(turn, attempt);
 }
 
 void Requeue(Turn& turn, Job& job) {
   job.status.state = job::JobState::kQueued;
-  job.attempt.reset();
   EndLive(turn.state, job);
+  job.attempt.reset();
   Enqueue(turn.state, job);
   turn.placement_may_change = true;
   SaveJob(turn, job);

@@ -121,6 +121,14 @@ void TellOfItsEnd(Turn& turn, const Lease& lease) {
   }
 }
 
+// Whether the job has its devices by that lease, or by one that ends before it begins. By a later
+// one it has them where the clock was set back.
+bool IsInOrderFor(const State& state, const Job& job, const LeaseRow& row) {
+  if (job.lease == 0) return false;
+  const Lease* own = FindLease(state, job.lease);
+  return own == nullptr || own->row.id == row.id || own->row.end <= row.start;
+}
+
 // Whoever is on its devices when it begins, and not by a lease that ends before.
 void ClearTheWay(Turn& turn, const Lease& lease) {
   for (const std::string& name : lease.row.workers) {
@@ -129,7 +137,7 @@ void ClearTheWay(Turn& turn, const Lease& lease) {
     const std::optional<base::JobId> holder = HolderOf(turn.state, worker->second);
     if (!holder) continue;
     Job& job = *turn.state.live.at(*holder);
-    if (job.lease != 0) continue;
+    if (IsInOrderFor(turn.state, job, lease.row)) continue;
     const std::string what =
         LeaseText(lease.row) + " has " + name + " from " + UtcText(lease.row.start) + " on";
     TellOnce(turn, job, lease.row.start, what);

@@ -16,7 +16,6 @@ namespace {
 
 constexpr int64_t kSecondUs = 1'000'000;
 constexpr int64_t kMinuteUs = 60 * kSecondUs;
-constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
 
 base::SteadyMicros SteadyOf(base::WallMicros at, const Now& now) {
   return now.steady + (at - now.wall);

@@ -8,6 +8,7 @@
 #include "common/base/size.h"
 #include "common/json/problem.h"
 #include "server/core/reach.h"
+#include "server/core/run_length.h"
 #include "server/core/waiting.h"
 
 namespace trainctl::core {
@@ -17,7 +18,7 @@ bool CountsForQuota(const JobRow& job) { return !job.spec.resources.lease; }
 
 int64_t HeldBy(const State& state, const std::string& user) {
   const auto held = state.held.find(user);
-  return held == state.held.end() ? 0 : held->second;
+  return held == state.held.end() ? 0 : held->second.devices;
 }
 
 // CHECKs that the user has one.
@@ -43,6 +44,16 @@ std::string WhoHolds(const State& state, const std::string& user) {
             std::to_string(job->row.spec.devices);
   }
   return text;
+}
+
+// That its devices are expected back.
+void Forget(Held* held, const Job& job) {
+  if (!job.attempt->expected_end) return;
+  const auto coming = held->coming.find(*job.attempt->expected_end);
+  CHECK(coming != held->coming.end() && coming->second >= job.row.spec.devices)
+      << base::ToString(job.row.id) << " is expected at no time";
+  coming->second -= job.row.spec.devices;
+  if (coming->second == 0) held->coming.erase(coming);
 }
 
 // Its device is not drained, and free, or a job's, or its worker was just there. The same before
@@ -88,17 +99,31 @@ std::string ExceedsReason(const State& state, const Job& job) {
 void GoLive(State& state, Job& job) {
   state.live[job.row.id] = &job;
   if (job.row.spec.resources.preemptible) state.preemptible.insert(job.row.id);
-  if (CountsForQuota(job.row)) state.held[job.row.user] += job.row.spec.devices;
+  if (!CountsForQuota(job.row)) return;
+  Held& held = state.held[job.row.user];
+  held.devices += job.row.spec.devices;
+  if (job.attempt->expected_end) held.coming[*job.attempt->expected_end] += job.row.spec.devices;
 }
 
 void EndLive(State& state, const Job& job) {
   state.preemptible.erase(job.row.id);
   if (state.live.erase(job.row.id) == 0 || !CountsForQuota(job.row)) return;
   const auto held = state.held.find(job.row.user);
-  CHECK(held != state.held.end() && held->second >= job.row.spec.devices)
+  CHECK(held != state.held.end() && held->second.devices >= job.row.spec.devices)
       << base::ToString(job.row.id) << " held nothing";
-  held->second -= job.row.spec.devices;
-  if (held->second == 0) state.held.erase(held);
+  Forget(&held->second, job);
+  held->second.devices -= job.row.spec.devices;
+  if (held->second.devices == 0) state.held.erase(held);
+}
+
+void ExpectEnd(State& state, Job& job, std::optional<base::SteadyMicros> at) {
+  std::optional<base::SteadyMicros>& known = job.attempt->expected_end;
+  if (CountsForQuota(job.row) && state.live.contains(job.row.id)) {
+    Held& held = state.held.at(job.row.user);
+    Forget(&held, job);
+    if (at) held.coming[*at] += job.row.spec.devices;
+  }
+  known = at;
 }
 
 std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
@@ -132,30 +157,65 @@ bool Quotas::HasLeft(const Queue::Lane& lane) const {
   return lane.user == nullptr || Find(*lane.user).left >= lane.demand->devices;
 }
 
-bool Quotas::Yields(const Queue::Lane& lane, const Place& place) const {
-  return lane.user == nullptr || Yields(*lane.user, lane.demand->devices, &place);
+std::optional<int64_t> Quotas::RoomFor(const Queue::Lane& lane, const Place& place) const {
+  if (lane.user == nullptr) return kAnyTime;
+  return RoomFor(*lane.user, lane.demand->devices, &place);
 }
 
-bool Quotas::YieldsToLast(const Queue::Lane& lane) const {
-  return lane.user == nullptr || Yields(*lane.user, lane.demand->devices, nullptr);
+std::optional<int64_t> Quotas::RoomForLast(const Queue::Lane& lane) const {
+  if (lane.user == nullptr) return kAnyTime;
+  return RoomFor(*lane.user, lane.demand->devices, nullptr);
 }
 
-bool Quotas::Yields(const Job& job) const {
-  if (job.demand.user.empty()) return true;
+std::optional<int64_t> Quotas::RoomFor(const Job& job) const {
+  if (job.demand.user.empty()) return kAnyTime;
   const Place place = job.place();
-  return Yields(*state_.queue.FindUser(job.demand.user), job.demand.devices, &place);
+  return RoomFor(*state_.queue.FindUser(job.demand.user), job.demand.devices, &place);
 }
 
-bool Quotas::Yields(const Queue::User& user, int64_t devices, const Place* place) const {
+bool Quotas::Yields(const Job& job) const { return FitsIn(RoomFor(job), job.longest_run); }
+
+std::optional<int64_t> Quotas::RoomFor(const Queue::User& user, int64_t devices,
+                                       const Place* place) const {
   const int64_t left = Find(user).left - devices;
-  if (left < 0) return false;
-  const Job* first = FirstBefore(user, place);
-  return left >= (first == nullptr ? 0 : first->row.spec.devices);
+  if (left < 0) return std::nullopt;
+  const Kept* first = FirstBefore(user, place);
+  if (first == nullptr || left >= first->job->row.spec.devices) return kAnyTime;
+  if (!first->start) return std::nullopt;
+  return first->spare >= devices ? kAnyTime : *first->start - now_.steady;
+}
+
+int64_t Quotas::LongestGap() const {
+  int64_t longest = 0;
+  for (const User& user : users_) {
+    if (user.first && user.first->start)
+      longest = std::max(longest, *user.first->start - now_.steady);
+  }
+  return longest;
 }
 
 void Quotas::Take(const Job& job) {
-  if (!job.demand.user.empty())
-    Find(*state_.queue.FindUser(job.demand.user)).left -= job.demand.devices;
+  if (job.demand.user.empty()) return;
+  User& user = Find(*state_.queue.FindUser(job.demand.user));
+  user.left -= job.demand.devices;
+  if (user.first) user.first = KeepFor(job.demand.user, *user.first->job);
+}
+
+Quotas::Kept Quotas::KeepFor(const std::string& user, const Job& job) const {
+  Kept kept{.job = &job, .start = std::nullopt, .spare = 0};
+  int64_t left = Find(*state_.queue.FindUser(user)).left - job.row.spec.devices;
+  if (left >= 0) return kept;
+  const auto held = state_.held.find(user);
+  if (held == state_.held.end()) return kept;
+  for (const auto& [end, devices] : held->second.coming) {
+    const base::SteadyMicros at = std::max(end, now_.steady);
+    if (kept.start && at > *kept.start) break;
+    left += devices;
+    if (left < 0) continue;
+    kept.start = at;
+    kept.spare = left;
+  }
+  return kept;
 }
 
 Quotas::User& Quotas::Find(const Queue::User& user) const {
@@ -189,10 +249,17 @@ bool Quotas::AreInOrder(placement::ClassId id, int64_t devices) const {
 const Job* Quotas::FirstBefore(const Job& job) const {
   if (job.demand.user.empty()) return nullptr;
   const Place place = job.place();
-  return FirstBefore(*state_.queue.FindUser(job.demand.user), &place);
+  const Kept* first = FirstBefore(*state_.queue.FindUser(job.demand.user), &place);
+  return first == nullptr ? nullptr : first->job;
 }
 
-const Job* Quotas::FirstBefore(const Queue::User& user, const Place* place) const {
+std::optional<base::SteadyMicros> Quotas::StartBefore(const Job& job) const {
+  const Place place = job.place();
+  const Kept* first = FirstBefore(*state_.queue.FindUser(job.demand.user), &place);
+  return first == nullptr ? std::nullopt : first->start;
+}
+
+const Quotas::Kept* Quotas::FirstBefore(const Queue::User& user, const Place* place) const {
   User& looked = Find(user);
   // The shares of one user's jobs are alike: they are compared without (Queue::Lane::Whole).
   const auto is_before = [&](Place own) {
@@ -202,15 +269,16 @@ const Job* Quotas::FirstBefore(const Queue::User& user, const Place* place) cons
   };
   auto head =
       looked.looked_until ? user.heads.upper_bound(*looked.looked_until) : user.heads.begin();
-  for (; looked.first == nullptr && head != user.heads.end() && is_before(head->first); ++head) {
+  for (; !looked.first && head != user.heads.end() && is_before(head->first); ++head) {
     const Job& job = state_.jobs.at(head->first.job);
     looked.looked_until = head->first;
-    if (!ExceedsQuota(state_.options.policy, job.row) && CanBeFree(job)) looked.first = &job;
+    if (!ExceedsQuota(state_.options.policy, job.row) && CanBeFree(job))
+      looked.first = KeepFor(user.name, job);
   }
-  return looked.first != nullptr && is_before(*looked.looked_until) ? looked.first : nullptr;
+  return looked.first && is_before(*looked.looked_until) ? &*looked.first : nullptr;
 }
 
-std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas) {
+std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas, const Now& now) {
   const std::string& user = job.demand.user;
   const int64_t most = QuotaOf(state, user), held = HeldBy(state, user);
   std::string text = "waits for " + user + "'s quota: " + user + " holds " + CountText(held) +
@@ -218,8 +286,15 @@ std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas
   if (held > 0) text += " (" + WhoHolds(state, user) + ")";
   const Job* first = quotas.FirstBefore(job);
   if (first == nullptr) return text;
-  return text + "; " + base::ToString(first->row.id) + ", which goes first, waits for " +
-         std::to_string(first->row.spec.devices);
+  text += "; " + base::ToString(first->row.id) + ", which goes first, waits for " +
+          std::to_string(first->row.spec.devices);
+  const auto start = quotas.StartBefore(job);
+  if (!start) return text;
+  text += ", " + AboutMinutes(*start - now.steady) + " more";
+  const int64_t minutes = MinutesWithin(state.options, quotas.RoomFor(job).value_or(0));
+  if (minutes == 0) return text;
+  return text + "; a time limit of at most " + std::to_string(minutes) +
+         " min would let it go before";
 }
 
 }  // namespace trainctl::core

@@ -1,16 +1,20 @@
 // Quotas: how many devices a user's jobs may have at once (site_policy.h). Internal to this room.
 //
 // A quota goes to its owner's jobs in the queue's order. What the first of them that waits needs is
-// kept for it: those behind it get what is left over. So it starts as soon as its devices are free,
-// and its owner's jobs do not delay it. Jobs of others go past whoever waits for a quota. A job
-// keeps nothing where too few devices of any class that it could use are free or in use: the others
-// are LOST, DIRTY or drained. One that never fits the quota keeps nothing either. Jobs under a
-// lease count for nothing: their devices are their owner's already. An exclusive job counts as many
-// devices as it has ranks.
+// kept for it: EASY backfill, as of devices (holds.h). Where too little is left for it now, its
+// time is reserved: when enough is left, by the expected ends of its owner's jobs. Jobs behind it
+// may have what it does not need then, and what they give back before. So its owner's jobs do not
+// delay it, if all end when expected or before. Where that time is not known, and where it waits
+// for devices only, they get what is left over now. Jobs of others go past whoever waits for a
+// quota. A job keeps nothing where too few devices of any class that it could use are free or in
+// use: the others are LOST, DIRTY or drained. One that never fits the quota keeps nothing either.
+// Jobs under a lease count for nothing: their devices are their owner's already. An exclusive job
+// counts as many devices as it has ranks.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +34,8 @@ std::string ExceedsReason(const State& state, const Job& job);
 // and State::held.
 void GoLive(State& state, Job& job);
 void EndLive(State& state, const Job& job);
+// When the attempt of the live job, or of one that is about to be, is expected to end.
+void ExpectEnd(State& state, Job& job, std::optional<base::SteadyMicros> at);
 
 // Why the jobs can't be taken, by what the site's policy lets their owner ask for; empty: they can.
 std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
@@ -39,38 +45,54 @@ std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
 // looks goes through them in the queue's order.
 class Quotas {
  public:
-  explicit Quotas(const State& state)
-      : state_(state), users_(state.queue.users()), counted_(state.workers.begin()) {}
+  Quotas(const State& state, const Now& now)
+      : state_(state), now_(now), users_(state.queue.users()), counted_(state.workers.begin()) {}
 
   // Whether the owner's quota has as many devices left as jobs of the lane want.
   bool HasLeft(const Queue::Lane& lane) const;
-  // Whether a job of the lane may have devices now: at this place, or behind all lanes' first jobs.
-  bool Yields(const Queue::Lane& lane, const Place& place) const;
-  bool YieldsToLast(const Queue::Lane& lane) const;
+  // For how long its owner's quota lets a job of the lane have devices now, in microseconds: at
+  // this place, or behind all lanes' first jobs. kAnyTime: for any. nullopt: not at all.
+  std::optional<int64_t> RoomFor(const Queue::Lane& lane, const Place& place) const;
+  std::optional<int64_t> RoomForLast(const Queue::Lane& lane) const;
   // Of a job of State::queue, at its place.
+  std::optional<int64_t> RoomFor(const Job& job) const;
   bool Yields(const Job& job) const;
+  // The longest time, but any, that RoomFor says where it was asked of that user before.
+  int64_t LongestGap() const;
   // The first job of its owner that waits before it; nullptr: none keeps anything from it.
   const Job* FirstBefore(const Job& job) const;
-  // The job has been placed.
+  // When enough of the quota is left for that one; nullopt: now, or not known.
+  std::optional<base::SteadyMicros> StartBefore(const Job& job) const;
+  // The job has been placed, and is live.
   void Take(const Job& job);
 
  private:
+  // What is kept for the first job that waits.
+  struct Kept {
+    const Job* job = nullptr;
+    // When enough is left; nullopt: now, or not known.
+    std::optional<base::SteadyMicros> start;
+    int64_t spare = 0;  // of the quota, that it does not need then
+  };
   struct User {
     bool is_known = false;
     int64_t left = 0;                   // of the quota
-    const Job* first = nullptr;         // that waits
+    std::optional<Kept> first;          //
     std::optional<Place> looked_until;  // for the first, among the heads of the user's lanes
   };
 
   User& Find(const Queue::User& user) const;
   // `place`: null: behind all.
-  bool Yields(const Queue::User& user, int64_t devices, const Place* place) const;
-  const Job* FirstBefore(const Queue::User& user, const Place* place) const;
+  std::optional<int64_t> RoomFor(const Queue::User& user, int64_t devices,
+                                 const Place* place) const;
+  const Kept* FirstBefore(const Queue::User& user, const Place* place) const;
+  Kept KeepFor(const std::string& user, const Job& job) const;
   // Whether it starts once jobs have ended.
   bool CanBeFree(const Job& job) const;
   bool AreInOrder(placement::ClassId id, int64_t devices) const;
 
   const State& state_;
+  const Now& now_;
   mutable std::vector<User> users_;  // by Queue::User::number
   // Workers are counted as far as was asked.
   mutable std::map<std::string, Worker>::const_iterator counted_;
@@ -78,6 +100,6 @@ class Quotas {
 };
 
 // Why a job of State::queue that the quotas do not yield to waits.
-std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas);
+std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas, const Now& now);
 
 }  // namespace trainctl::core

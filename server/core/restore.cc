@@ -32,7 +32,7 @@ void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored,
   CHECK(static_cast<int64_t>(attempt.ranks.size()) == job.row.spec.devices)
       << base::ToString(job.row.id) << " has a torn gang";
   GoLive(state, job);
-  attempt.expected_end = ExpectedEnd(state, job, now);
+  ExpectEnd(state, job, ExpectedEnd(state, job, now));
 }
 
 void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey, int64_t>& acks,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "server/core/quota.h"
+
 namespace trainctl::core {
 namespace {
 
@@ -44,6 +46,19 @@ std::optional<base::SteadyMicros> ForeseenEnd(const Job& job, const Now& now) {
 
 }  // namespace
 
+bool FitsIn(std::optional<int64_t> room, std::optional<int64_t> length) {
+  return room && (*room == kAnyTime || (length && *length <= *room));
+}
+
+int64_t MinutesWithin(const Options& options, int64_t room) {
+  return std::max<int64_t>(0, (room - options.stop_grace_us) / kMicrosPerMinute);
+}
+
+std::string AboutMinutes(int64_t micros) {
+  if (micros < kMicrosPerMinute) return "less than a minute";
+  return "about " + std::to_string((micros + kMicrosPerMinute / 2) / kMicrosPerMinute) + " min";
+}
+
 std::optional<int64_t> LongestRun(const Options& options, const Job& job) {
   if (const std::optional<int64_t> limit = Limit(options, job)) return limit;
   const job::TimeEstimate* time = PredictedTime(job);
@@ -74,12 +89,12 @@ std::optional<base::SteadyMicros> ExpectedEnd(const State& state, const Job& job
 
 void RenewExpectedEnd(Turn& turn, Job& job) {
   constexpr int64_t kFew = 5 * kMicrosPerSecond;
-  std::optional<base::SteadyMicros>& known = job.attempt->expected_end;
+  const std::optional<base::SteadyMicros>& known = job.attempt->expected_end;
   const std::optional<base::SteadyMicros> renewed = ExpectedEnd(turn.state, job, turn.now);
   const bool is_alike =
       known.has_value() == renewed.has_value() && (!known || std::abs(*known - *renewed) < kFew);
   if (is_alike) return;
-  known = renewed;
+  ExpectEnd(turn.state, job, renewed);
   turn.placement_may_change = true;  // a job that waited for nobody knew when may let others pass
   if (job.row.spec.exclusive) return UpdateFreeOfHosts(turn, *job.attempt);
   for (const Rank& rank : job.attempt->ranks) UpdateFree(turn, WorkerOf(turn.state, rank));

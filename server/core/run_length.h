@@ -3,11 +3,26 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <string>
 
 #include "server/core/turn.h"
 
 namespace trainctl::core {
+
+// A time that any run is within.
+constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
+
+// Whether a run of at most that length ends within a time that it may have. nullopt: it may have
+// none; or its length is not known.
+bool FitsIn(std::optional<int64_t> room, std::optional<int64_t> length);
+
+// A job with a time limit of at most so many minutes ends within that time.
+int64_t MinutesWithin(const Options& options, int64_t room);
+
+// "about 12 min", "less than a minute".
+std::string AboutMinutes(int64_t micros);
 
 // What a prediction may be wrong by, where a job goes before another on its account.
 constexpr double kPredictionMargin = 1.5;

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "server/core/loan.h"
 #include "server/core/preempt.h"
 #include "server/core/quota.h"
+#include "server/core/run_length.h"
 #include "server/core/waiting.h"
 #include "server/core/walk.h"
 
@@ -22,8 +22,6 @@ namespace {
 
 using placement::ClassId;
 using placement::FreeDevices;
-
-constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
 
 // One pass over the lanes' first jobs, in the queue's order; whoever can't be placed holds the
 // classes that it could use. Then one over the jobs behind them that are short enough. Whoever
@@ -37,7 +35,7 @@ class Pass {
   explicit Pass(Turn& turn)
       : turn_(turn),
         holds_(turn.state, turn.now),
-        quotas_(turn.state),
+        quotas_(turn.state, turn.now),
         walk_(turn.state.queue),
         least_(LeastThatMayGiveWay(turn.state, turn.now)) {}
 
@@ -62,13 +60,13 @@ class Pass {
   void PlaceShortOnes() {
     if (!SomethingIsLeft()) return;
     const Queue::Length shortest = turn_.state.queue.ShortestOf(MostFree());
-    if (!shortest || *shortest > holds_.LongestGap()) return;
+    if (!shortest || *shortest > std::max(holds_.LongestGap(), quotas_.LongestGap())) return;
     std::vector<Candidate> candidates;
     for (const auto& [demand, kind] : turn_.state.queue.kinds()) {
-      const int64_t gap = LongestGap(kind);
+      const Gaps gaps = GapsFor(kind);
       for (const auto& [place, head] : kind.heads) {
-        if (gap == 0) break;
-        if (const auto first = FirstWithin(gap, *head.lane))
+        if (gaps.any == 0) break;
+        if (const auto first = FirstWithin(gaps, *head.lane))
           candidates.push_back({*first, head.lane});
       }
     }
@@ -79,7 +77,8 @@ class Pass {
       candidates.pop_back();
       auto next = FirstShortEnough(*candidate.lane);
       if (next && *next == candidate.place) {
-        if (!TryToPlace(turn_.state.jobs.at(next->job))) continue;
+        const std::optional<int64_t> room = quotas_.RoomForLast(*candidate.lane);
+        if (!TryToPlace(turn_.state.jobs.at(next->job), room)) continue;
         next = FirstShortEnough(*candidate.lane);
       }
       if (!next) continue;
@@ -91,17 +90,21 @@ class Pass {
   // The head's turn has come.
   void Visit(const Queue::Kind& kind, Queue::Heads::const_iterator head) {
     const auto [place, first] = *head;
-    if (!quotas_.Yields(*first.lane, place)) return GoOn(kind, std::next(head));
+    const std::optional<int64_t> room = quotas_.RoomFor(*first.lane, place);
+    if (!FitsIn(room, first.length)) return GoOn(kind, std::next(head));
     const bool is_last_of_kind = kind.heads.size() == 1 && first.lane->jobs.size() == 1;
     Job& job = turn_.state.jobs.at(place.job);
-    if (TryToPlace(job)) {
+    if (TryToPlace(job, room)) {
       // The next job of its lane has moved up.
       if (!is_last_of_kind) GoOn(kind, kind.heads.upper_bound(place));
       return;
     }
-    if (MayTake(place)) PreemptFor(turn_, holds_, job);
-    holds_.Add(job);
-    holding_.insert(&kind);
+    // One that may have its owner's quota for a time only holds nothing.
+    if (room == kAnyTime) {
+      if (MayTake(place)) PreemptFor(turn_, holds_, job);
+      holds_.Add(job);
+      holding_.insert(&kind);
+    }
     GoOn(kind, std::next(head));
   }
 
@@ -112,7 +115,7 @@ class Pass {
     const std::optional<int64_t> room = RoomFor(kind);
     for (; head != kind.heads.end(); ++head) {
       const auto& [place, first] = *head;
-      const bool may_get = room && (*room == kAnyTime || (first.length && *first.length <= *room));
+      const bool may_get = FitsIn(room, first.length);
       const bool may_take = MayTake(place);
       if (may_take || ((may_hold || may_get) && quotas_.HasLeft(*first.lane)))
         return walk_.StopAt(kind, head);
@@ -155,43 +158,57 @@ class Pass {
     return turn_.state.jobs.at(kind.heads.begin()->first.job);
   }
 
-  // A lane that has come to its last job stays.
-  std::optional<Place> FirstWithin(int64_t gap, const Queue::Lane& lane) const {
-    const bool has_others = lane.jobs.size() > 1 && !lane.by_length.empty();
-    if (!has_others || lane.by_length.begin()->first > gap || !quotas_.YieldsToLast(lane))
-      return std::nullopt;
-    return lane.FirstWithin(gap);
-  }
+  // For how long jobs of a kind may have devices, of the classes that have enough for them.
+  struct Gaps {
+    int64_t held = 0;  // that jobs hold which wait
+    int64_t any = 0;   // at all
+  };
 
-  std::optional<Place> FirstShortEnough(const Queue::Lane& lane) const {
-    return FirstWithin(LongestGap(*lane.kind), lane);
-  }
-
-  // Among the classes that have enough for jobs of the kind.
-  int64_t LongestGap(const Queue::Kind& kind) const {
-    int64_t longest = 0;
-    if (kind.demand->devices > MostFree()) return longest;
+  Gaps GapsFor(const Queue::Kind& kind) const {
+    Gaps gaps;
+    if (kind.demand->devices > MostFree()) return gaps;
     const Job& job = FirstOf(kind);
     for (const ClassId id : UsableClasses(turn_.state, job)) {
       if (turn_.state.free.pools()[id].free < job.row.spec.devices) continue;
       const int64_t room = RoomBeforeLeases(turn_.state, id, job, turn_.now);
-      longest = std::max(longest, std::min(room, holds_.Gap(id, job)));
+      gaps.held = std::max(gaps.held, std::min(room, holds_.Gap(id, job)));
+      gaps.any =
+          std::max({gaps.any, gaps.held, std::min(room, holds_.RoomFor(id, job).value_or(0))});
     }
-    return longest;
+    return gaps;
   }
 
-  bool TryToPlace(Job& job) {
+  // A lane that has come to its last job stays. Whoever's quota has room for any time was looked at
+  // before, but for what is held.
+  std::optional<Place> FirstWithin(const Gaps& gaps, const Queue::Lane& lane) const {
+    const bool has_others = lane.jobs.size() > 1 && !lane.by_length.empty();
+    if (!has_others || lane.by_length.begin()->first > gaps.any) return std::nullopt;
+    const std::optional<int64_t> room = quotas_.RoomForLast(lane);
+    if (!room) return std::nullopt;
+    return lane.FirstWithin(*room == kAnyTime ? gaps.held : std::min(gaps.any, *room));
+  }
+
+  std::optional<Place> FirstShortEnough(const Queue::Lane& lane) const {
+    return FirstWithin(GapsFor(*lane.kind), lane);
+  }
+
+  // `room`: for how long its owner's quota lets it.
+  bool TryToPlace(Job& job, std::optional<int64_t> room) {
     if (job.demand.devices > MostFree()) return false;
     const std::vector<placement::DeviceId> devices =
         ChooseDevices(turn_.state, holds_, job, turn_.now);
     if (devices.empty()) return false;
+    const ClassId id = turn_.state.free.entry(devices.front()).device_class;
+    const Options& options = turn_.state.options;
+    if (!FitsIn(room, LongestRunOn(options, job, turn_.state.free.pools()[id].device_class)))
+      return false;
     LeaveQueue(turn_.state, job);
     if (NeedsInspection(turn_.state, job)) {
       InspectFirst(turn_, job);
     } else {
       holds_.Take(devices, job);
-      quotas_.Take(job);
       StartGang(turn_, job, devices);
+      quotas_.Take(job);
     }
     return true;
   }

@@ -173,6 +173,12 @@ struct Lease {
   std::set<base::JobId> jobs;  // under it, that are not FINISHED
 };
 
+// What a user's live jobs hold, as quotas count it.
+struct Held {
+  int64_t devices = 0;
+  std::map<base::SteadyMicros, int64_t> coming;  // of those, by when their jobs are expected to end
+};
+
 struct State {
   Options options;
   std::string site;  // tells job ids of this coordinator from those of others
@@ -188,9 +194,9 @@ struct State {
   std::map<base::JobId, Inspecting> inspecting;  // a worker is asked; its job may be gone by now
   std::map<base::JobId, Job*>
       live;  // those that are not: into `jobs`, whose nodes stay where they are
-  std::set<base::JobId> preemptible;      // of those the ones that allow it
-  std::map<std::string, int64_t> held;    // devices of each user's live jobs, as quotas count them
-  std::map<std::string, Worker> workers;  // by name
+  std::set<base::JobId> preemptible;                  // of those the ones that allow it
+  std::map<std::string, Held> held;                   // by user
+  std::map<std::string, Worker> workers;              // by name
   std::map<std::string, std::vector<Worker*>> hosts;  // each host's, into `workers`
   std::map<std::string, DrainRow> drains;             // by target
   int64_t next_lease = 1;

@@ -15,7 +15,8 @@
 //              one ends otherwise than it is to, the follower is CANCELLED: it could never start.
 //   Groups     of a bounded group so many jobs are under way at once; the others hold nothing.
 //   Quota      a user's jobs get as many devices at once as the site grants, in the queue's order.
-//              Whoever waits for that holds back no job of others (quota.h).
+//              Whoever waits for that holds back no job of others, and none that ends before
+//              enough is left (quota.h).
 //   Share      where the site says so, of one priority the jobs of whoever used less go first
 //              (fair_share.h).
 //   Placement  a gang gets all its devices in one Step, or none. A device is placeable while its

@@ -13,6 +13,7 @@
 #include "server/core/loan.h"
 #include "server/core/quota.h"
 #include "server/core/reach.h"
+#include "server/core/run_length.h"
 
 namespace trainctl::core {
 namespace {
@@ -79,12 +80,6 @@ std::string Wanted(const job::JobSpec& spec) {
   const std::string hosts =
       spec.devices == 1 ? "a host of its own" : Devices(spec.devices) + " on hosts of its own";
   return hosts + WithWhom(spec);
-}
-
-std::string AboutMinutes(int64_t micros) {
-  constexpr int64_t kMinute = 60'000'000;
-  if (micros < kMinute) return "less than a minute";
-  return "about " + std::to_string((micros + kMinute / 2) / kMinute) + " min";
 }
 
 std::string BehindWhom(const State& state, const Job& job, const Ahead& ahead, const Now& now) {
@@ -356,7 +351,7 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   if (usable.empty())
     return "waits for " + Wanted(spec) + ": " + WhoTook(state, job, possible, now);
   const Ahead ahead = LookAhead(state, job, now);
-  if (!ahead.quotas.Yields(job)) return QuotaReason(state, job, ahead.quotas);
+  if (!ahead.quotas.Yields(job)) return QuotaReason(state, job, ahead.quotas, now);
   if (ahead.blocker != nullptr) return BehindWhom(state, job, ahead, now);
   if (spec.exclusive) return "waits for " + Wanted(spec) + Obstacles(state, job, usable, now);
   const auto best =

@@ -150,7 +150,7 @@ class ClassDay {
 
   void Submit() {
     static constexpr int64_t kWidths[] = {1, 1, 1, 1, 1, 2, 2, 4, 4, 8};
-    static constexpr int64_t kMinutes[] = {2, 5, 5, 10, 10, 20, 30};
+    static constexpr int64_t kMinutes[] = {1, 2, 5, 5, 5, 10, 20};
     job::JobSpec spec;
     spec.devices = kWidths[random_() % std::size(kWidths)];
     spec.resources.step_timeout_seconds = 1'000'000;

@@ -15,6 +15,7 @@
 #include "server/core/preempt.h"
 #include "server/core/quota.h"
 #include "server/core/reach.h"
+#include "server/core/run_length.h"
 #include "server/core/waiting.h"
 
 namespace trainctl::core {
@@ -33,13 +34,14 @@ class PlainPass {
     while (const auto place = NextHead(last)) {
       last = place;
       Job& job = state_.jobs.at(place->job);
-      if (!QuotaYields(job, &*place) || TryToPlace(job)) continue;
+      const std::optional<int64_t> room = QuotaRoom(job, &*place);
+      if (!FitsIn(room, job.longest_run) || TryToPlace(job, room) || room != kAnyTime) continue;
       if (least_ && *least_ < place->priority) PreemptFor(turn_, holds_, job);
       holds_.Add(job);
     }
     std::set<Demand> given_up;
     while (Job* job = FirstShortEnough(given_up)) {
-      if (!TryToPlace(*job)) given_up.insert(job->demand);
+      if (!TryToPlace(*job, QuotaRoom(*job, nullptr))) given_up.insert(job->demand);
     }
   }
 
@@ -70,39 +72,67 @@ class PlainPass {
     Job* first = nullptr;
     for (auto& [id, job] : state_.jobs) {
       if (job.lane != Lane::kQueue || counts[job.demand] < 2 || !job.longest_run) continue;
-      if (given_up.contains(job.demand) || *job.longest_run > LongestGap(job)) continue;
-      if (!QuotaYields(job, nullptr)) continue;
+      const std::optional<int64_t> room = QuotaRoom(job, nullptr);
+      if (given_up.contains(job.demand) || !room) continue;
+      const bool for_any_time = *room == kAnyTime;
+      if (*job.longest_run > std::min(*room, LongestGap(job, for_any_time))) continue;
       if (first == nullptr || job.place() < first->place()) first = &job;
     }
     return first;
   }
 
-  int64_t LongestGap(const Job& job) const {
+  // `is_held`: of what jobs hold that wait.
+  int64_t LongestGap(const Job& job, bool is_held) const {
     int64_t longest = 0;
     for (const placement::ClassId id : UsableClasses(state_, job)) {
       if (state_.free.pools()[id].free < job.row.spec.devices) continue;
       const int64_t room = RoomBeforeLeases(state_, id, job, turn_.now);
       longest = std::max(longest, std::min(room, holds_.Gap(id, job)));
+      if (!is_held)
+        longest = std::max(longest, std::min(room, holds_.RoomFor(id, job).value_or(0)));
     }
     return longest;
   }
 
-  // What the user's first job before that place keeps is not left over; null: before all places.
-  bool QuotaYields(const Job& job, const Place* place) const {
+  // For how long the user's quota lets the job have devices: what the first before that place keeps
+  // is not left over. Null: before all places.
+  std::optional<int64_t> QuotaRoom(const Job& job, const Place* place) const {
     const std::string& user = job.demand.user;
-    if (user.empty()) return true;
-    int64_t left = *state_.options.policy.Of(user).max_running_devices - job.row.spec.devices;
-    for (const auto& [id, other] : state_.live) {
-      if (other->row.user == user && !other->row.spec.resources.lease)
-        left -= other->row.spec.devices;
-    }
+    if (user.empty()) return kAnyTime;
+    const Job* first = nullptr;
     for (const auto& [other_place, other] : Heads()) {
       const bool is_before = place == nullptr || other_place < *place;
-      if (!is_before || other->demand.user != user || !CanStart(*other)) continue;
-      left -= other->row.spec.devices;
-      break;
+      if (first == nullptr && is_before && other->demand.user == user && CanStart(*other))
+        first = other;
     }
-    return left >= 0;
+    const int64_t left = LeftAt(user, turn_.now.steady - 1), devices = job.row.spec.devices;
+    if (left < devices) return std::nullopt;
+    const int64_t kept = first == nullptr ? 0 : first->row.spec.devices;
+    if (left >= devices + kept) return kAnyTime;
+    if (left >= kept) return std::nullopt;
+    std::set<base::SteadyMicros> ends;
+    for (const auto& [id, live] : state_.live) {
+      if (live->attempt->expected_end)
+        ends.insert(std::max(*live->attempt->expected_end, turn_.now.steady));
+    }
+    for (const base::SteadyMicros end : ends) {
+      const int64_t left_then = LeftAt(user, end);
+      if (left_then >= kept + devices) return kAnyTime;
+      if (left_then >= kept) return end - turn_.now.steady;
+    }
+    return std::nullopt;
+  }
+
+  // Of the user's quota, once the jobs have ended that are expected to by then.
+  int64_t LeftAt(const std::string& user, base::SteadyMicros at) const {
+    int64_t left = *state_.options.policy.Of(user).max_running_devices;
+    for (const auto& [id, live] : state_.live) {
+      if (live->row.user != user || live->row.spec.resources.lease) continue;
+      const auto& end = live->attempt->expected_end;
+      const bool has_ended = end && std::max(*end, turn_.now.steady) <= at;
+      if (!has_ended) left -= live->row.spec.devices;
+    }
+    return left;
   }
 
   // Once jobs have ended, on devices that are in order.
@@ -122,9 +152,12 @@ class PlainPass {
     });
   }
 
-  bool TryToPlace(Job& job) {
+  bool TryToPlace(Job& job, std::optional<int64_t> room) {
     const auto devices = ChooseDevices(state_, holds_, job, turn_.now);
     if (devices.empty()) return false;
+    const placement::ClassId id = state_.free.entry(devices.front()).device_class;
+    const placement::DeviceClass& device_class = state_.free.pools()[id].device_class;
+    if (!FitsIn(room, LongestRunOn(state_.options, job, device_class))) return false;
     LeaveQueue(state_, job);
     if (NeedsInspection(state_, job)) {
       InspectFirst(turn_, job);
