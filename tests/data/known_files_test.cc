@@ -24,6 +24,8 @@ TEST(KnownFiles, WhatIsChangedOrReplacedIsNoticed) {
   const auto known = KnownFiles::Of({path});
   ASSERT_TRUE(known.ok());
   EXPECT_TRUE(known->CheckUnchanged().ok());
+  std::filesystem::create_hard_link(path, scratch.path() + "/link");
+  EXPECT_TRUE(known->CheckUnchanged().ok());
   std::filesystem::rename(scratch.Write("other", "two"), path);  // of as many bytes
   ASSERT_FALSE(known->CheckUnchanged().ok());
   EXPECT_EQ(known->CheckUnchanged().error().message.find(path + ": was changed or replaced"), 0u);

@@ -36,7 +36,8 @@ base::Result<KnownFiles> KnownFiles::Of(const std::vector<std::string>& paths) {
 
 base::Status KnownFiles::CheckUnchanged() const {
   for (size_t i = 0; i < paths_.size(); ++i) {
-    const auto now = files::IdentityOf(paths_[i]);
+    auto now = files::IdentityOf(paths_[i]);
+    if (now) now->changed_ns = identities_[i].changed_ns;  // a new link or owner leaves the bytes
     if (now && *now == identities_[i]) continue;
     return base::Error{base::Code::kInvalid,
                        paths_[i] + ": was changed or replaced while it was read; submit the job " +

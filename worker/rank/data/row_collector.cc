@@ -73,10 +73,13 @@ base::Status RowCollector::Append(Tokenized rows, int64_t most_rows) {
   const std::span<const std::byte> bytes = rows.tokens.bytes();
   const auto* ids = reinterpret_cast<const int32_t*>(bytes.data());
   if (auto added = tokens_.Append({ids, static_cast<size_t>(used)}); !added) return added.error();
-  for (const Row& row : rows.rows)
-    made_.rows.push_back({begin + row.begin, row.length, row.ignored});
+  for (const Row& row : rows.rows) {
+    auto added = rows_.Append({begin + row.begin, row.length, row.ignored});
+    if (!added) return added;
+  }
   for (const TokenSpan& span : rows.ignored) {
-    if (span.begin < used) made_.ignored.push_back({begin + span.begin, begin + span.end});
+    if (span.begin >= used) break;
+    if (auto added = ignored_.Append({begin + span.begin, begin + span.end}); !added) return added;
   }
   if (rows.pictures.size() > count) rows.pictures.resize(count);
   std::ranges::move(rows.pictures, std::back_inserter(made_.pictures));
@@ -86,7 +89,13 @@ base::Status RowCollector::Append(Tokenized rows, int64_t most_rows) {
 base::Result<Tokenized> RowCollector::Take() {
   auto tokens = tokens_.Take(&made_.file);
   if (!tokens) return tokens.error();
+  auto rows = rows_.Take();
+  if (!rows) return rows.error();
+  auto ignored = ignored_.Take();
+  if (!ignored) return ignored.error();
   made_.tokens = std::move(*tokens);
+  made_.rows = std::move(*rows);
+  made_.ignored = std::move(*ignored);
   return std::move(made_);
 }
 
@@ -101,10 +110,12 @@ base::Status RowCollector::Add(const MaskedTokens& row) {
     const int64_t end = std::min(span.end, length);
     if (span.begin == 0)
       ignored_first = end;
-    else if (span.begin < end)
-      made_.ignored.push_back({begin + span.begin, begin + end});
+    else if (span.begin >= end)
+      continue;
+    else if (auto added = ignored_.Append({begin + span.begin, begin + end}); !added)
+      return added;
   }
-  made_.rows.push_back({begin, length, ignored_first});
+  if (auto added = rows_.Append({begin, length, ignored_first}); !added) return added;
   return tokens_.Append(ids);
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/base/result.h"
 #include "worker/rank/data/boundary_tokens.h"
+#include "worker/rank/data/list_spool.h"
 #include "worker/rank/data/masked_tokens.h"
 #include "worker/rank/data/token_cache.h"
 #include "worker/rank/data/token_spool.h"
@@ -37,6 +38,8 @@ class RowCollector {
         boundary_(std::move(boundary)),
         vocab_(vocab),
         max_seq_length_(max_seq_length),
+        rows_(spool.folder),
+        ignored_(spool.folder),
         tokens_(std::move(spool)) {}
 
   // [bos] prompt, completion [eos], then truncated. A text that spells bos or eos out itself gets
@@ -64,7 +67,7 @@ class RowCollector {
     return RowCollector(tokenizer_, boundary_, vocab_, max_seq_length_);
   }
 
-  int64_t count() const { return std::ssize(made_.rows); }
+  int64_t count() const { return rows_.size(); }
 
   // Errors: those of TokenSpool::Take.
   base::Result<Tokenized> Take();
@@ -77,8 +80,10 @@ class RowCollector {
   const BoundaryTokens boundary_;
   const int64_t vocab_;
   const int64_t max_seq_length_;
+  ListSpool<Row> rows_;
+  ListSpool<TokenSpan> ignored_;
   TokenSpool tokens_;
-  Tokenized made_;  // but for its tokens
+  Tokenized made_;  // but for these
 };
 
 // kInvalid names the token and its text: the tokenizer does not belong to the model.

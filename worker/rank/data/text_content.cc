@@ -7,6 +7,7 @@
 #include "worker/rank/data/cache_turn.h"
 #include "worker/rank/data/captions.h"
 #include "worker/rank/data/line_chunks.h"
+#include "worker/rank/data/list_chunks.h"
 #include "worker/rank/data/row_format.h"
 #include "worker/rank/data/row_pipeline.h"
 #include "worker/rank/data/sampled_rows.h"
@@ -98,7 +99,7 @@ base::Result<Tokenized> TokenizeChunks(const Source& source, const PictureSource
   return rows.Take();
 }
 
-// A list, or pictures: row by row on this thread.
+// Pictures, or the first rows of a list: row by row on this thread.
 base::Result<Tokenized> TokenizeRows(const files::MappedFile& file, const Source& source,
                                      const RowProgress& progress) {
   const auto made = RowTokenizerOf(source, {file.path()});
@@ -118,10 +119,13 @@ base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source
     released.To(done_bytes);
     source.progress(done_bytes);
   };
-  if (source.data.format == job::DataFormat::kCaptions || IsJsonList(file.text()))
-    return TokenizeRows(file, source, told);
+  if (source.data.format == job::DataFormat::kCaptions) return TokenizeRows(file, source, told);
+  const bool is_list = IsJsonList(file.text());
   return TokenizeChunks(source, {}, told, [&](const PutChunk& put) -> base::Status {
-    CutJsonLines(file.text(), file.path(), put);
+    if (is_list)
+      CutJsonList(file.text(), file.path(), put);
+    else
+      CutJsonLines(file.text(), file.path(), put);
     return base::Ok{};
   });
 }
@@ -142,8 +146,10 @@ base::Result<SampledContent> SampleList(const files::MappedFile& file, const Sam
   int64_t read_bytes = 0;
   const RowProgress count = [&](int64_t done_bytes) { read_bytes = done_bytes; };
   auto tokens =
-      TokenizeJson(file, {first_rows, source.model, source.model_directory, source.max_seq_length,
-                          source.digest, source.cache_folder, count, source.files});
+      TokenizeRows(file,
+                   {first_rows, source.model, source.model_directory, source.max_seq_length,
+                    source.digest, source.cache_folder, count, source.files},
+                   count);
   if (!tokens) return tokens.error();
   const bool is_all = std::ssize(tokens->rows) < size.first_rows;
   const double share = static_cast<double>(read_bytes) / static_cast<double>(file.text().size());
