@@ -9,6 +9,7 @@ tables/rows.jsonl holds the rows that all of tables/ have. Type, encoding and co
 import json
 import pathlib
 import shutil
+import struct
 
 import datasets
 import pyarrow as pa
@@ -94,6 +95,35 @@ def write_pages(path, table):
     )
 
 
+def varint(number):
+    """Of Thrift's compact protocol, as zigzag."""
+    number <<= 1
+    spelled = bytearray()
+    while number > 127:
+        spelled.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*spelled, number])
+
+
+def write_parquet_bombs(folder):
+    """A footer that counts 2^40 rows, of the file alone or everywhere; one large text in many
+    cells; a page that unpacks to 400 MiB."""
+    path = folder / "claims_file.parquet"
+    count = 1000
+    pq.write_table(pa.table({"text": ["a"] * count}), path)
+    whole = path.read_bytes()
+    begin = len(whole) - 8 - struct.unpack("<I", whole[-8:-4])[0]
+    for name, times in (("claims_file", 1), ("claims_all", -1)):
+        footer = whole[begin:-8].replace(varint(count), varint(2**40), times)
+        end = struct.pack("<I", len(footer)) + whole[-4:]
+        (folder / f"{name}.parquet").write_bytes(whole[:begin] + footer + end)
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 100, pa.int32()), ["x" * 2**20])
+    pq.write_table(pa.table({"text": texts}), folder / "dictionary.parquet")
+    large = pa.table({"text": [" " * (400 * 2**20)]})
+    plain = {"use_dictionary": False, "write_statistics": False}
+    pq.write_table(large, folder / "page.parquet", compression="zstd", **plain)
+
+
 def write_bombs(folder):
     """Streams of few bytes that name many values: the same ones, or ones that take no bytes."""
     folder.mkdir()
@@ -160,6 +190,7 @@ def main():
     pq.write_table(binary.append_column("messages", table["messages"]), HERE / "binary.parquet")
     write_pages(HERE / "pages.parquet", table)
     write_bombs(HERE / "bombs")
+    write_parquet_bombs(HERE / "bombs")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,51 @@ class BombTest : public testing::TestWithParam<const char*> {
   }
 };
 
+tables::TableSource ParquetBomb(const std::string& name) {
+  tables::TableSource source = Bomb(name + ".parquet");
+  source.format = tables::TableFormat::kParquet;
+  source.columns = {{.names = {"text"}}};
+  return source;
+}
+
+class ParquetBombs : public BombTest {};
+
+TEST_F(ParquetBombs, RowsThatAreNotThereAreNotMade) {
+  for (const std::string name : {"claims_all", "claims_file"}) {
+    const auto table = tables::OpenTable(ParquetBomb(name));
+    ASSERT_TRUE(table.ok()) << table.error().message;
+    int64_t count = 0;
+    auto rows = (*table)->Next();
+    for (; rows && !rows->rows.empty(); rows = (*table)->Next()) count += std::ssize(rows->rows);
+    EXPECT_EQ(count, 1000) << name;
+    EXPECT_EQ(rows.ok(), name == "claims_file");
+    if (rows) continue;
+    EXPECT_THAT(rows.error().message, testing::HasSubstr("expected 1099511627776"));
+  }
+}
+
+TEST_F(ParquetBombs, AnEntryOfADictionaryIsGivenAFewTimesAtOnce) {
+  const auto table = tables::OpenTable(ParquetBomb("dictionary"));
+  ASSERT_TRUE(table.ok()) << table.error().message;
+  int64_t count = 0;
+  while (true) {
+    const auto rows = (*table)->Next();
+    ASSERT_TRUE(rows.ok()) << rows.error().message;
+    if (rows->rows.empty()) break;
+    EXPECT_LE(std::ssize(rows->rows), Table::kBytesAtOnce >> 20);
+    count += std::ssize(rows->rows);
+  }
+  EXPECT_EQ(count, 100);
+}
+
+TEST_F(ParquetBombs, APageThatUnpacksToAnEndlessRowIsTold) {
+  const auto table = tables::OpenTable(ParquetBomb("page"));
+  ASSERT_TRUE(table.ok()) << table.error().message;
+  const auto rows = (*table)->Next();
+  ASSERT_FALSE(rows.ok());
+  EXPECT_EQ(rows.error().code, base::Code::kExhausted);
+}
+
 class ManyTurns : public BombTest {};
 
 TEST_P(ManyTurns, ARowThatTakesTooMuchMemoryIsToldWithItsPlace) {

@@ -281,6 +281,8 @@ def seeds():
             *(f"tests/baselines/tables/*.{end}" for end in ("arrow", "feather", "parquet")),
             "tests/baselines/tables/saved/*.arrow",
             "tests/baselines/tables/shards/data/*.parquet",
+            "tests/baselines/tables/bombs/claims_*.parquet",
+            "tests/baselines/tables/bombs/words.arrow",
         ),
         "tokenizer_json": texts([TOKENIZER])
         + shipped(
