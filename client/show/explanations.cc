@@ -199,7 +199,8 @@ temperature 0 the likeliest token is taken each time, as transformers' generate 
 tokens are drawn by seed, the same at each evaluation where the model is the same. An eos
 token of the model ends a text. describe and compare show the texts of the first and the last
 evaluation, logs a line of each. Their time counts as evaluation. BLIP-2 captions the
-pictures of the first validation rows, one for each prompt, which may be "".
+pictures of the first validation rows, one for each prompt, which may be "". Afterwards
+trainctl generate JOB --image FILE captions others, on the host where the model lies.
 
 After the run, trainctl generate JOB --prompt TEXT asks the model that it has saved, in a job of
 its own: train.max_steps 0, with which nothing is trained, no data are read, and the memory is
@@ -229,6 +230,8 @@ sample before the run: rows, steps and time are then reckoned from it, and a dry
 Rows are cut to max_seq_length, padded to the longest of their micro
 batch (train.group_by_length: true has rows of similar length meet there), or packed
 (trainctl explain packing).
+A folder with splits (a DatasetDict, train-00000-of-00002.parquet, train.jsonl) needs
+data.split, and data.val_split may validate; data.val_path names a file of its own.
 val_split_fraction sets rows aside by data.seed; max_rows takes the first ones. A dry run shows
 the first row, with its special tokens and what of it counts in the loss.
 )",

@@ -146,7 +146,8 @@ base::Result<v1::Artifact> SavedModel(const v1::JobDetail& detail) {
 }
 
 base::Result<job::JobSpec> GenerationOf(const v1::JobDetail& detail, const v1::Artifact& model,
-                                        const std::vector<std::string>& prompts) {
+                                        const std::vector<std::string>& prompts,
+                                        const std::vector<std::string>& images) {
   const v1::JobView& view = detail.view();
   const base::Result<job::JobSpec> trained = job::FromJson(detail.job_json());
   if (!trained.ok()) return trained.error();
@@ -163,11 +164,13 @@ base::Result<job::JobSpec> GenerationOf(const v1::JobDetail& detail, const v1::A
   job.train.micro_batch_size = 1;
   job.train.max_seq_length = trained->train.max_seq_length;
   job.eval.prompts = prompts;
+  job.eval.images = images;
   if (model.kind() == "adapter") {
     job.lora = trained->lora;
     job.quantize = trained->quantize;
   }
   job.resources.constraints = trained->resources.constraints;
+  if (!model.host().empty()) job.resources.constraints["host"] = "=" + model.host();
   return job;
 }
 

@@ -18,9 +18,11 @@ namespace trainctl::client {
 base::Result<v1::Artifact> SavedModel(const v1::JobDetail& detail);
 
 // The job that continues the prompts with it: on one device, in the precision that it was trained
-// in. Nothing is trained and no data are read.
+// in, and on the host that the model lies on. images: of each prompt, for a model of pictures.
+// Nothing is trained and no data are read.
 base::Result<job::JobSpec> GenerationOf(const v1::JobDetail& detail, const v1::Artifact& model,
-                                        const std::vector<std::string>& prompts);
+                                        const std::vector<std::string>& prompts,
+                                        const std::vector<std::string>& images = {});
 
 // Prints prompts and what is added to them, one behind the other, each as far as it has come.
 class TextPrinter {

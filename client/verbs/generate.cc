@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,8 +23,10 @@ class Generate : public Verb {
     arguments.Positional("JOB", &job_, "id or name of a job that has ended and saved its model");
     arguments.Texts("--prompt", "TEXT", &prompts_,
                     "what the model goes on from, as it is: no template is added; several: each "
-                    "behind its own --prompt",
-                    /*required=*/true);
+                    "behind its own --prompt");
+    arguments.Texts("--image", "FILE", &images_,
+                    "of a model of pictures: a picture on the model's host that it captions; "
+                    "several: each behind its own --image, with a --prompt each or none");
     arguments.Text("--max-new-tokens", "N", &max_new_tokens_,
                    "the most tokens of a text; else 64. A stop token ends it before");
     arguments.Text("--temperature", "T", &temperature_,
@@ -45,6 +48,8 @@ class Generate : public Verb {
   }
 
   int Run(Context& context) override {
+    if (const base::Status paired = PairPrompts(); !paired.ok())
+      return Fail(context, paired.error());
     job_ = NewestMeant(context, job_);
     const base::Result<v1::JobDetail> detail = GetOneJob(context, job_);
     if (!detail.ok()) return Fail(context, detail.error());
@@ -60,12 +65,28 @@ class Generate : public Verb {
   }
 
  private:
+  // Each picture has a prompt, if an empty one.
+  base::Status PairPrompts() {
+    for (std::string& image : images_)
+      image = std::filesystem::absolute(image).lexically_normal().string();
+    if (prompts_.empty()) prompts_.resize(images_.size());
+    if (prompts_.empty())
+      return base::Error{base::Code::kInvalid, "give --prompt TEXT, or --image FILE"};
+    if (images_.empty() || prompts_.size() == images_.size()) return base::Ok{};
+    if (prompts_.size() == 1) {
+      prompts_.resize(images_.size(), prompts_[0]);
+      return base::Ok{};
+    }
+    return base::Error{base::Code::kInvalid, "--prompt stands " + std::to_string(prompts_.size()) +
+                                                 " times, expected once, or once for each --image"};
+  }
+
   base::Result<JobFile> MakeJob(Context& context, const v1::JobDetail& detail) const {
     const base::Result<v1::Artifact> model = SavedModel(detail);
     if (!model.ok()) return model.error();
     if (base::Status there = CheckThere(context, detail.view(), *model); !there.ok())
       return there.error();
-    const base::Result<job::JobSpec> job = GenerationOf(detail, *model, prompts_);
+    const base::Result<job::JobSpec> job = GenerationOf(detail, *model, prompts_, images_);
     if (!job.ok()) return job.error();
     JobFileOptions of{.path = detail.view().id(), .name = name_, .overrides = overrides_};
     if (!max_new_tokens_.empty()) of.overrides.push_back({"eval.max_new_tokens", max_new_tokens_});
@@ -105,7 +126,7 @@ class Generate : public Verb {
   }
 
   std::string job_, name_, max_new_tokens_, temperature_;
-  std::vector<std::string> prompts_;
+  std::vector<std::string> prompts_, images_;
   std::vector<job::Override> overrides_;
   SubmitOptions options_;
 };

@@ -212,8 +212,8 @@ class Search {
 
 base::Result<Ways> FindWays(const Question& question) {
   const job::Inspection& inspection = question.inspection;
-  const base::Result<job::RunPlan> plan =
-      job::PlanRun(question.job, inspection.rows, inspection.packed_sequences);
+  const base::Result<job::RunPlan> plan = job::PlanRun(
+      question.job, inspection.rows, inspection.packed_sequences, inspection.validation_rows);
   if (!plan.ok()) return plan.error();
   return Search(question, plan->batch).Run();
 }

@@ -31,7 +31,8 @@ base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
   if (!devices.empty()) acceptance.problems = CheckSite(job, devices);
   if (!inspection) return acceptance;
   if (inspection->rows > 0 || !Trains(job)) {
-    base::Result<RunPlan> plan = PlanRun(job, inspection->rows, inspection->packed_sequences);
+    base::Result<RunPlan> plan =
+        PlanRun(job, inspection->rows, inspection->packed_sequences, inspection->validation_rows);
     if (!plan) return plan.error();
     acceptance.plan = std::move(*plan);
   }

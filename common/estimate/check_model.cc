@@ -74,13 +74,19 @@ void CheckLength(const JobSpec& job, int64_t most, const std::string& why,
 
 // A model of pictures continues the captions of validation rows.
 void CheckPrompts(const JobSpec& job, const ModelShape& model, std::vector<Problem>* problems) {
-  if (!Trains(job) && model.image) {
-    problems->push_back({"train.max_steps", 0, "0", "1 or more with a model of pictures",
-                         "it captions validation rows, which are read for training only: see the "
-                         "texts of the run that trained it"});
+  if (!Trains(job)) {
+    const bool has_images = !job.eval.images.empty();
+    if (model.image && !job.eval.prompts.empty() && !has_images) {
+      problems->push_back({"eval.images", 0, "", "a picture for each of eval.prompts",
+                           "the model captions pictures: trainctl generate JOB --image FILE"});
+    }
+    if (!model.image && has_images) {
+      problems->push_back({"eval.images", 0, "", "none with a model of type '" + model.family + "'",
+                           "it takes no pictures"});
+    }
     return;
   }
-  if (job.eval.prompts.empty() || !model.image || job.data.val_split_fraction > 0) return;
+  if (job.eval.prompts.empty() || !model.image || Validates(job.data)) return;
   problems->push_back({"eval.prompts", 0, "", "none without validation rows",
                        "a model of pictures captions those of validation rows: set "
                        "data.val_split_fraction"});

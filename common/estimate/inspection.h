@@ -28,6 +28,7 @@ struct ShownRow {
 struct Inspection {
   ModelShape model;
   int64_t rows = 0;                    // of the data, after max_rows
+  int64_t validation_rows = 0;         // of data.val_path or data.val_split, beside those
   int64_t sampled_rows = 0;            // from which the numbers are reckoned; 0: from all
   int64_t longest_row = 0;             // tokens, after truncation to max_seq_length
   int64_t total_tokens = 0;            // of those rows

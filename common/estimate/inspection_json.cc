@@ -95,6 +95,7 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.Within("rows", inspection.rows, 0, kMostTokens);
   fields.Within("longest_row", inspection.longest_row, 0, kMostTokens);
   fields.Within("total_tokens", inspection.total_tokens, 0, kMostTokens);
+  fields.MemberIfAny("validation_rows", inspection.validation_rows);
   fields.MemberIfAny("sampled_rows", inspection.sampled_rows);
   fields.MemberIfAny("packed_sequences", inspection.packed_sequences);
   fields.MemberIfAny("longest_sequence", inspection.longest_sequence);
@@ -106,6 +107,9 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.Expect("packed_sequences",
                 inspection.packed_sequences >= 0 && inspection.packed_sequences <= inspection.rows,
                 "expected as many as rows at most");
+  fields.Expect("validation_rows",
+                inspection.validation_rows >= 0 && inspection.validation_rows <= kMostTokens,
+                "expected rows");
   fields.Expect("sampled_rows",
                 inspection.sampled_rows >= 0 && inspection.sampled_rows <= inspection.rows,
                 "expected as many as rows at most");

@@ -15,11 +15,28 @@ constexpr int64_t kTokenIdBytes = 8;
 constexpr int64_t kUnpackedBytes =
     3 * kFp32Bytes;  // of a 4-bit code on its way: its index, its value, the scaled value
 
-// Tokens at most.
-int64_t LongestPrompt(const JobSpec& job) {
+// Tokens at most, with the picture's placeholders.
+int64_t LongestPrompt(const JobSpec& job, const ModelShape& model) {
   size_t longest = 0;
   for (const std::string& prompt : job.eval.prompts) longest = std::max(longest, prompt.size());
-  return static_cast<int64_t>(longest) + kSpecialTokens;
+  return static_cast<int64_t>(longest) + kSpecialTokens + (model.image ? model.image->queries : 0);
+}
+
+// While the picture is looked at: itself in fp32, what it has become so far, and what one unit
+// works with. Matrix products of bf16 on CPUs are in fp32.
+int64_t PictureWork(const MemorySetting& s) {
+  if (!s.model.image) return 0;
+  constexpr int64_t kColors = 3;
+  const int64_t side = s.model.image->side;
+  int64_t most = 0, widest = 0;
+  for (const EncoderElements& unit : s.units.encoder) {
+    const int64_t saved = s.compute_bytes * unit.saves.compute + kFp32Bytes * unit.saves.fp32;
+    const int64_t work = unit.positions * (2 * unit.ffn + unit.width) * s.compute_bytes;
+    const int64_t matrices = s.widens() ? unit.elements.frozen * kFp32Bytes : 0;
+    most = std::max(most, saved + work + matrices);
+    widest = std::max(widest, unit.positions * unit.width * s.compute_bytes);
+  }
+  return kColors * side * side * kFp32Bytes + most + 2 * widest;
 }
 
 int64_t CacheBytes(const MemorySetting& s, int64_t positions) {
@@ -56,7 +73,7 @@ int64_t HeadBytes(const MemorySetting& s) {
 }  // namespace
 
 MemoryEstimate EstimateContinuing(const JobSpec& job, const ModelShape& model, DeviceKind device) {
-  const int64_t prompt = LongestPrompt(job), text = prompt + job.eval.max_new_tokens;
+  const int64_t prompt = LongestPrompt(job, model), text = prompt + job.eval.max_new_tokens;
   MemorySetting s = MemorySettingOf(job, model, device, prompt);
   s.positions = prompt;  // one prompt after the other, whatever the micro batch
   s.samples = 1;
@@ -64,7 +81,7 @@ MemoryEstimate EstimateContinuing(const JobSpec& job, const ModelShape& model, D
   MemoryByKind memory = {.params = HeldParameterBytes(s), .other = kept};
   memory.allocated = memory.params + memory.other;
   memory.peak_allocated = memory.reserved =
-      memory.allocated + RowBytes(s) + std::max(BlockBytes(s), HeadBytes(s));
+      memory.allocated + RowBytes(s) + std::max({BlockBytes(s), HeadBytes(s), PictureWork(s)});
   MemoryEstimate estimate{.peak_allocated = memory.peak_allocated, .sequence_length = text};
   estimate.phases.fill(memory);
   return estimate;

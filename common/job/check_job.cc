@@ -159,10 +159,10 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
   note_if(job.train.packing &&
               (job.data.format == DataFormat::kPlain || job.data.format == DataFormat::kBin),
           "train.packing has no effect: each row of such data fills a sequence");
-  note_if(job.eval.every_steps && job.data.val_split_fraction == 0 && job.eval.prompts.empty(),
+  note_if(job.eval.every_steps && !Validates(job.data) && job.eval.prompts.empty(),
           "no evaluation: data.val_split_fraction is 0");
   note_if(
-      job.checkpoint.keep_best && job.data.val_split_fraction == 0,
+      job.checkpoint.keep_best && !Validates(job.data),
       "checkpoint.keep_best has no effect: without data.val_split_fraction nothing is evaluated");
   note_if(job.resources.max_restarts > 0 && !job.checkpoint.every_steps,
           "a restart begins at step 0: checkpoint.every_steps is null");

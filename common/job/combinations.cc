@@ -92,8 +92,35 @@ constexpr Clash kClashes[] = {
 
     {"track", [](const JobSpec& job) { return !Trains(job) && !job.track.empty(); },
      "[] with train.max_steps 0", "without training there are no curves"},
+    {"eval.images",
+     [](const JobSpec& job) {
+       return !job.eval.images.empty() &&
+              (Trains(job) || job.eval.images.size() != job.eval.prompts.size());
+     },
+     "one for each of eval.prompts, with train.max_steps 0",
+     "a prompt stands behind its picture; a run that trains captions validation rows"},
 
     // ---- data ----
+    {"data.val_split_fraction",
+     [](const JobSpec& job) {
+       return job.data.val_split_fraction > 0 && HasValidationData(job.data);
+     },
+     "0 with data.val_path or data.val_split",
+     "rows of their own validate: leave out one of the two"},
+    {"data.val_split",
+     [](const JobSpec& job) {
+       return job.data.val_split && !job.data.val_path && job.data.val_split == job.data.split;
+     },
+     "another one than data.split", "rows that train tell nothing when they validate"},
+    {"data.val_split",
+     [](const JobSpec& job) { return job.data.val_split && !job.data.val_path && !job.data.split; },
+     "null without data.split", "data.path has several splits then: say which one trains"},
+    {"data.on_broken_picture",
+     [](const JobSpec& job) {
+       return job.data.on_broken_picture != OnBrokenPicture::kRefuse &&
+              job.data.format != DataFormat::kCaptions;
+     },
+     "\"refuse\" unless data.format is \"captions\"", "other rows have no pictures"},
     {"data.mask_prompt",
      [](const JobSpec& job) {
        return job.data.mask_prompt && job.data.format != DataFormat::kAlpaca &&

@@ -27,6 +27,7 @@ enum class LrScaling { kNone, kLinear };
 enum class Quantize { kNf4, kNf4Dq };
 enum class Save { kNone, kFinal, kAdapter, kMerged };
 enum class OnNan { kStop, kContinue };
+enum class OnBrokenPicture { kRefuse, kSkip };
 enum class Expect { kOom, kSucceeded };
 enum class After { kOk, kAny };  // how a job that another follows is to end
 
@@ -38,8 +39,12 @@ struct ModelSpec {
 struct DataSpec {
   std::string path;
   DataFormat format = DataFormat::kAlpaca;
+  std::optional<std::string> split;  // of a folder's, the one that trains; null: it has one
   std::optional<int64_t> max_rows;
   double val_split_fraction = 0;
+  std::optional<std::string> val_path;   // whose rows validate; null: those of a share of path
+  std::optional<std::string> val_split;  // of val_path, or of path, the one that validates
+  OnBrokenPicture on_broken_picture = OnBrokenPicture::kRefuse;
   std::optional<ChatTemplate> chat_template;   // "template" of chat; null: the tokenizer's own
   std::map<std::string, std::string> columns;  // what a format calls a key → what the file calls it
   bool mask_prompt = false;                    // a file that is silent: MasksPrompts(format)
@@ -49,6 +54,12 @@ struct DataSpec {
 // Whether a job file that says nothing of data.mask_prompt trains on the answers only.
 constexpr bool MasksPrompts(DataFormat format) {
   return format == DataFormat::kChat || format == DataFormat::kCompletion;
+}
+
+// Whether rows of their own validate.
+inline bool HasValidationData(const DataSpec& data) { return data.val_path || data.val_split; }
+inline bool Validates(const DataSpec& data) {
+  return data.val_split_fraction > 0 || HasValidationData(data);
 }
 
 struct TrainSpec {
@@ -90,6 +101,7 @@ struct EvalSpec {
   std::optional<int64_t> every_steps;  // null: only at the end
   std::optional<int64_t> max_rows;
   std::vector<std::string> prompts;  // that the model continues at each evaluation
+  std::vector<std::string> images;   // of a job that does not train: the picture of each prompt
   int64_t max_new_tokens = 64;       // of each continuation
   double temperature = 0;            // 0: always the likeliest token
 };

@@ -34,6 +34,7 @@ struct PathSetting {
 constexpr PathSetting kPathSettings[] = {
     {"model.path", [](JobSpec& job) { return &job.model.path; }},
     {"data.path", [](JobSpec& job) { return &job.data.path; }},
+    {"data.val_path", [](JobSpec& job) { return PointerTo(job.data.val_path); }},
     {"output.dir", [](JobSpec& job) { return PointerTo(job.output.dir); }},
     {"checkpoint.resume_from", [](JobSpec& job) { return PointerTo(job.checkpoint.resume_from); }},
 };
@@ -43,6 +44,7 @@ void MakePathsAbsolute(JobSpec& job, const ReadOptions& options) {
   for (const PathSetting& setting : kPathSettings) {
     if (std::string* path = setting.find(job)) *path = MakeAbsolute(*path, options.base_directory);
   }
+  for (std::string& image : job.eval.images) image = MakeAbsolute(image, options.base_directory);
   if (options.is_there && IsHubId(model) && !options.is_there(job.model.path))
     job.model.path = model;
 }

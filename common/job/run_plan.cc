@@ -25,10 +25,12 @@ void AddNotes(RunPlan& plan) {
 
 }  // namespace
 
-base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows, int64_t packed_sequences) {
+base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows, int64_t packed_sequences,
+                              int64_t validation_rows) {
   auto batch = PlanBatch(job);
   if (!batch) return batch.error();
   RunPlan plan{.job = ResolveJob(job), .batch = *batch, .split = SplitRows(job.data, rows)};
+  if (HasValidationData(job.data)) plan.split.val_rows = validation_rows;
   plan.sequences =
       job.train.packing && packed_sequences > 0 ? packed_sequences : plan.split.train_rows;
   plan.steps_per_epoch = StepsPerEpoch(plan.batch, plan.sequences);

@@ -27,6 +27,8 @@ struct RunPlan {
 // rows: of the data file (Inspection.rows). packed_sequences: of the inspection too, for
 // train.packing; 0: counts rows instead. kInvalid: indivisible batches, or fewer sequences than one
 // global batch.
-base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows, int64_t packed_sequences = 0);
+// validation_rows: those of their own (data.val_path, data.val_split).
+base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows, int64_t packed_sequences = 0,
+                              int64_t validation_rows = 0);
 
 }  // namespace trainctl::job

@@ -92,6 +92,9 @@ std::vector<Field> DataFields() {
   const TextType path = {.what = "a path", .min_bytes = 1, .max_bytes = 4096};
   const NameType<DataFormat> format = {{std::begin(kDataFormats), std::end(kDataFormats)}};
   const NameType<ChatTemplate> chat = {{std::begin(kChatTemplates), std::end(kChatTemplates)}};
+  const TextType split = {.what = "the name of a split", .min_bytes = 1, .max_bytes = 128};
+  const NameType<OnBrokenPicture> on_broken = {
+      {{"refuse", OnBrokenPicture::kRefuse}, {"skip", OnBrokenPicture::kSkip}}};
   return {
       Required(Row(
           "data.path", path, AT(data.path),
@@ -105,10 +108,20 @@ std::vector<Field> DataFields() {
           "Of chat: how turns are written; null: as the tokenizer's own chat_template has it."),
       Row("data.columns", TextMapType{}, AT(data.columns),
           "What the file calls the keys of its rows: {\"text\": \"caption\"}."),
+      Row("data.split", OrNull(split), AT(data.split),
+          "Of a folder with several splits (train, test, …) the one that is trained on."),
       Row("data.max_rows", OrNull(kRows), AT(data.max_rows),
           "Only the first rows of the file; null: all."),
       Row("data.val_split_fraction", kFractionBelowOne, AT(data.val_split_fraction),
           "Share of the rows that is kept for validation."),
+      Row("data.val_path", OrNull(path), AT(data.val_path),
+          "A file or folder of rows, all for validation; of the same format, relative to the job "
+          "file."),
+      Row("data.val_split", OrNull(split), AT(data.val_split),
+          "The split of data.val_path, else of data.path, that is for validation."),
+      Row("data.on_broken_picture", on_broken, AT(data.on_broken_picture),
+          "Of captions: refuse names rows whose picture can't be read; skip looks at each picture "
+          "before training and leaves such rows out."),
       Row("data.mask_prompt", BoolType{}, AT(data.mask_prompt),
           "Train on the answers only (alpaca, chat, completion). Not given: true for chat and "
           "completion, else false."),
@@ -240,6 +253,8 @@ std::vector<Field> RunFields() {
                                 {"merged", Save::kMerged}}};
   const TextType folder = {.what = "a path", .min_bytes = 1, .max_bytes = 4096};
   const TextsType prompts = {.each = {.max_bytes = 4096}, .most = 64};
+  const TextsType images = {.each = {.what = "a path", .min_bytes = 1, .max_bytes = 4096},
+                            .most = 64};
   const TextType job_id = {.what = "the id of a job, such as j12", .min_bytes = 2, .max_bytes = 32};
   return {
       Row("eval.every_steps", OrNull(kCount), AT(eval.every_steps),
@@ -249,6 +264,9 @@ std::vector<Field> RunFields() {
       Row("eval.prompts", prompts, AT(eval.prompts),
           "Texts that the model continues at each evaluation, as they are: no template is added. A "
           "model of pictures captions the first validation rows, each behind one of them."),
+      Row("eval.images", images, AT(eval.images),
+          "With train.max_steps 0 and a model of pictures: a picture for each of eval.prompts, "
+          "relative to the job file."),
       Row("eval.max_new_tokens", IntegerType{.min = 1, .max = kLongestContinuation},
           AT(eval.max_new_tokens), "The most tokens of a continuation; a stop token ends it."),
       Row("eval.temperature", kNotNegative, AT(eval.temperature),

@@ -78,6 +78,18 @@ TEST_F(GenerateTest, TheJobContinuesThePromptsWithTheSavedModel) {
   EXPECT_FALSE(job.output.dir);
 }
 
+TEST_F(GenerateTest, ItRunsWhereTheModelLies) {
+  Script("SUCCEEDED");
+  Generate();
+  EXPECT_EQ(SubmittedJob().resources.constraints.at("host"), "=alpha");
+}
+
+TEST_F(GenerateTest, AModelOfWordsTakesNoPictures) {
+  const Ended ended = Generate({"--image", "/a.png"});
+  EXPECT_THAT(ended.err, HasSubstr("eval.images: expected none with a model of type 'llama'"));
+  EXPECT_TRUE(coordinator_.submissions.empty());
+}
+
 TEST_F(GenerateTest, AnAdapterKeepsTheLoraThatItWasTrainedWith) {
   Save("adapter");
   Script("SUCCEEDED");
@@ -141,7 +153,9 @@ TEST_F(GenerateTest, AModelThatIsGoneOrAnotherByNowIsRefused) {
 }
 
 TEST_F(GenerateTest, WhatIsWrongInTheWordsIsSaidByKey) {
-  EXPECT_THAT(Trainctl({"generate", "tiny"}).err, HasSubstr("--prompt is missing"));
+  EXPECT_THAT(Trainctl({"generate", "tiny"}).err, HasSubstr("give --prompt TEXT, or --image FILE"));
+  EXPECT_THAT(Generate({"--prompt", "Two", "--image", "a.png"}).err,
+              HasSubstr("--prompt stands 2 times, expected once, or once for each --image"));
   const Ended ended = Generate({"--temperature", "hot"});
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_THAT(ended.err, HasSubstr("eval.temperature"));

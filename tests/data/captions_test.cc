@@ -166,6 +166,35 @@ TEST_F(CaptionsTest, BadPicturesAreNamedTheFirstOnes) {
                     Not(HasSubstr("row 4")), HasSubstr("…")));
 }
 
+TEST_F(CaptionsTest, RowsOfBrokenPicturesAreLeftOutWhereTheJobSaysSo) {
+  model_.family = "blip-2";
+  model_.image = job::ImageShape{.token = 280, .queries = 3};
+  const std::string good = checkout::File("tests/baselines/images/rgb.png");
+  const std::string broken = directory_.Write("broken.png", "no picture");
+  const auto row = [](const std::string& picture, const std::string& text) {
+    return "{\"image\": \"" + picture + "\", \"text\": \"" + text + "\"}\n";
+  };
+  data_.path = directory_.Write(
+      "rows.jsonl", row(broken, "a") + row(good, "bc") + row("missing", "def") + row(good, "ghij"));
+  const auto load = [&] { return LoadDataset(data_, model_, directory_.path(), 100); };
+  EXPECT_EQ(load()->rows.size(), 4u);
+  data_.on_broken_picture = job::OnBrokenPicture::kSkip;
+  const auto dataset = load();
+  ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  ASSERT_EQ(dataset->rows.size(), 2u);
+  EXPECT_EQ(dataset->rows[0].length, 3 + 1 + 2 + 1);
+  EXPECT_EQ(dataset->rows[1].length, 3 + 1 + 4 + 1);
+  EXPECT_EQ(dataset->train.size(), 2u);
+  EXPECT_THAT(dataset->pictures, ElementsAre(PictureFile{good}, PictureFile{good}));
+  ASSERT_EQ(dataset->skipped.size(), 2u);
+  EXPECT_EQ(dataset->skipped[1].row, 2);
+  EXPECT_THAT(BrokenText(dataset->skipped),
+              AllOf(HasSubstr("row 0: " + broken + ": neither JPEG"),
+                    HasSubstr("row 2: cannot open " + Path("missing"))));
+  data_.path = directory_.Write("rows.jsonl", row(broken, "a"));
+  EXPECT_THAT(load().error().message, HasSubstr("none of the pictures can be read"));
+}
+
 TEST_F(CaptionsTest, ALargeDataSetIsLookedAtHereAndThere) {
   const std::string good = checkout::File("tests/baselines/images/rgb.png");
   const std::string broken = directory_.Write("broken.png", "no picture");

@@ -21,8 +21,7 @@ TEST_P(ShardNames, AreOneSplitAndAllOfIt) {
 }
 
 std::string Several(const std::string& names) {
-  return "has several splits, " + names +
-         "; expected one: name its file, or a folder into which its files alone are linked (ln -s)";
+  return "has several splits, " + names + "; expected one: data.split names it";
 }
 
 INSTANTIATE_TEST_SUITE_P(

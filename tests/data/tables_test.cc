@@ -165,7 +165,14 @@ TEST_F(TablesTest, SeveralSplitsAreToldToChooseFrom) {
   data_.format = job::DataFormat::kText;
   EXPECT_EQ(FaultOf(Baseline("splits")),
             Baseline("splits") + ": has several splits; expected one of '" +
-                Baseline("splits/train") + "', '" + Baseline("splits/test") + "'");
+                Baseline("splits/train") + "', '" + Baseline("splits/test") +
+                "', or its name as data.split");
+  const Tokens train = Read(Baseline("splits/train"));
+  data_.split = "train";
+  EXPECT_EQ(Read(Baseline("splits")), train);
+  data_.split = "validation";
+  EXPECT_THAT(FaultOf(Baseline("splits")),
+              StartsWith(Baseline("splits") + ": has no split 'validation'"));
 }
 
 TEST_F(TablesTest, ASplitThatIsNotThereIsTold) {
@@ -181,8 +188,15 @@ TEST_F(TablesTest, AFolderOfTablesIsOneSplitAndAllOfIt) {
   const std::string test = hub + "/data/test-00000-of-00001.parquet";
   fs::copy(Baseline("rows.parquet"), test);
   EXPECT_THAT(FaultOf(hub), StartsWith(hub + "/data: has several splits, 'test', 'train'; "));
+  data_.split = "train";
+  const Tokens train = Read(hub);
+  data_.split = "test";
+  const Tokens of_test = Read(hub);
+  data_.split.reset();
+  EXPECT_EQ(of_test, Read(test));
   fs::remove(test);
   EXPECT_EQ(Read(hub), Read(Baseline("shards")));
+  EXPECT_EQ(Read(hub), train);
   fs::remove(hub + "/data/train-00000-of-00002.parquet");
   EXPECT_EQ(FaultOf(hub), hub +
                               "/data: split 'train': train-00001-of-00002.parquet is there, "

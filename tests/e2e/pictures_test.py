@@ -1,5 +1,7 @@
 """A model of pictures and words, trained on an imagefolder on CPU slots, beside transformers."""
 
+import json
+import shutil
 import unittest
 
 from beside_transformers import BesideTransformers
@@ -54,6 +56,48 @@ class Captions(ClusterTest):
         job = self.run_captions(name="auto", train__micro_batch_size="auto")
         events = self.trainctl("describe", job).stdout
         self.assertIn("trial of micro batch", events)
+
+    def test_a_saved_model_captions_pictures_as_the_run_did_at_its_end(self):
+        look = {"prompts": ["", "a"], "max_new_tokens": 12}
+        saved = {"output__dir": str(self.dir / "model"), "output__save": "final"}
+        job = self.run_captions(name="saved", eval=look, **saved)
+        said = self.json("describe", job)["jobs"][0]["continuations"]
+        pictures = [text["prompt"].split(": ")[0] for text in said]
+        self.assertEqual(len(set(pictures)), 2)
+        words = ["generate", job, "--max-new-tokens", "12"]
+        for picture, prompt in zip(pictures, look["prompts"], strict=True):
+            words += ["--image", picture, "--prompt", prompt]
+        again = self.json(*words)
+        self.assertEqual(again["outcome"], "SUCCEEDED")
+        self.assertEqual(
+            [(text["prompt"], text["text"]) for text in again["continuations"]],
+            [(text["prompt"], text["text"]) for text in said],
+        )
+        predicted = self.json(*words, "--dry-run")["jobs"][0]["memory"]["peak_allocated"]
+        points = self.points(again["id"], "memory_peak_allocated_bytes")
+        peak = max(point["value"] for point in points)
+        self.assertGreater(predicted, 0.98 * peak)
+        (self.dir / "broken.png").write_bytes(b"no picture")
+        broken = self.trainctl("generate", job, "--image", self.dir / "broken.png")
+        self.assertNotEqual(broken.returncode, 0)
+        self.assertIn("eval.images[0]", broken.stderr)
+        self.assertNotEqual(self.trainctl("generate", job, "--prompt", "a").returncode, 0)
+
+    def test_rows_of_broken_pictures_are_refused_or_left_out(self):
+        folder = self.dir / "captions"
+        shutil.copytree(CAPTIONS, folder)
+        first = json.loads((folder / "metadata.jsonl").read_text().splitlines()[0])["file_name"]
+        (folder / first).write_bytes(b"no picture")
+        data = {"path": str(folder), "format": "captions"}
+        refused = self.trainctl("submit", self.write_job(tiny_job(**{**TRAINED, "data": data})))
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn(f"row 0: {folder / first}", refused.stderr)
+        job = self.run_captions(
+            name="skips", data={**data, "on_broken_picture": "skip"}, train__max_steps=2
+        )
+        told = self.trainctl("describe", job).stdout
+        self.assertIn(f"1 of {ROWS} rows are left out", told)
+        self.assertIn(f"1 of {ROWS} rows are left out", self.trainctl("logs", job).stdout)
 
     def test_pictures_and_models_that_do_not_belong_together_are_refused(self):
         no_pictures = {"path": str(ALPACA), "max_rows": 8}

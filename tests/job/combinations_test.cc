@@ -161,6 +161,18 @@ TEST(Combinations, EveryRowIsTheOnlyReasonForSomeJob) {
   texts.eval.prompts = {"Once"};
   EXPECT_THAT(FindClashes(texts), IsEmpty());
   for (const Change& change :
+       {Change([](JobSpec& one) { one.eval.images = {"a.png"}; }), Change([](JobSpec& one) {
+          one.data.val_path = "v";
+          one.data.val_split_fraction = 0.1;
+        }),
+        Change([](JobSpec& one) { one.data.split = one.data.val_split = "train"; }),
+        Change([](JobSpec& one) { one.data.val_split = "test"; }),
+        Change([](JobSpec& one) { one.data.on_broken_picture = OnBrokenPicture::kSkip; })}) {
+    JobSpec changed = SmallestJob();
+    change(changed);
+    visit(changed);
+  }
+  for (const Change& change :
        {Change([](JobSpec& one) { one.devices = 2; }),
         Change([](JobSpec& one) { one.output = {.dir = "out", .save = Save::kFinal}; }),
         Change([](JobSpec& one) { one.checkpoint.resume_from = "out"; }),
@@ -182,7 +194,7 @@ TEST(Combinations, SavingNeedsAFolder) {
   EXPECT_EQ(FindClashes(job).at(0).path, "output.dir");
 }
 
-TEST(CheckModel, WithoutTrainingAllIsFrozenAndAModelOfPicturesHasNone) {
+TEST(CheckModel, WithoutTrainingAllIsFrozenAndAModelOfPicturesTakesSome) {
   JobSpec job = SmallestJob();
   job.train.max_steps = 0;
   job.eval.prompts = {"Once"};
@@ -193,9 +205,13 @@ TEST(CheckModel, WithoutTrainingAllIsFrozenAndAModelOfPicturesHasNone) {
   job.freeze.clear();
   model.image = ImageShape();
   model.max_positions = job.train.max_seq_length;
-  const std::vector<Problem> problems = CheckModel(job, model);
-  ASSERT_FALSE(problems.empty());
-  EXPECT_EQ(problems[0].path, "train.max_steps");
+  ASSERT_EQ(CheckModel(job, model).size(), 1);
+  EXPECT_EQ(CheckModel(job, model)[0].path, "eval.images");
+  job.eval.images = {"a.png"};
+  EXPECT_THAT(CheckModel(job, model), IsEmpty());
+  model.image.reset();
+  ASSERT_EQ(CheckModel(job, model).size(), 1);
+  EXPECT_EQ(CheckModel(job, model)[0].path, "eval.images");
 }
 
 TEST(Combinations, RowsThatArePackedHaveNoPicturesAndNoOrderByLength) {

@@ -93,6 +93,9 @@ JobSpec MakeJob() {
   if (Bool()) job.data.chat_template = OneOf<ChatTemplate>(6);
   if (Bool()) job.data.columns = {{"text", "c" + Text()}};
   job.data.mask_prompt = Bool();
+  if (Bool()) job.data.split = "train";
+  if (Bool()) job.data.val_path = "/v";
+  if (Bool()) job.data.on_broken_picture = OnBrokenPicture::kSkip;
   job.data.seed = Int(0, int64_t{1} << 53);
   job.precision = OneOf<Precision>(3);
   job.devices = Int(1, 64);

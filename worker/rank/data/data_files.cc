@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "common/base/file.h"
@@ -21,6 +22,7 @@ using files::JsonObject;
 
 constexpr size_t kMostStateBytes = 16 << 20;
 constexpr std::string_view kTableSuffixes[] = {".parquet", ".arrow"};
+constexpr std::string_view kTextSuffixes[] = {".jsonl", ".json", ".csv"};
 constexpr std::string_view kHubFolder = "data";
 
 base::Error NoData(const std::string& message) { return {base::Code::kInvalid, message}; }
@@ -91,21 +93,33 @@ base::Result<std::string> OnlySplit(const fs::path& folder) {
   std::string choices;
   for (const std::string& name : names)
     choices += (choices.empty() ? "'" : ", '") + (folder / name).string() + "'";
-  return NoData(folder.string() + ": has several splits; expected one of " + choices);
+  return NoData(folder.string() + ": has several splits; expected one of " + choices +
+                ", or its name as data.split");
 }
 
-// Those of one kind, by name; none where there are none.
-base::Result<std::vector<std::string>> TablesIn(const fs::path& folder) {
+// Files with that suffix, by name. "": of all splits.
+base::Result<std::vector<std::string>> FilesIn(const fs::path& folder, std::string_view suffix,
+                                               const std::string& split) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string path = entry->path().string();
+    if (entry->path().extension() == suffix && (split.empty() || IsOfSplit(path, split)))
+      paths.push_back(path);
+  }
+  if (error) return base::Error{base::Code::kIo, folder.string() + ": " + error.message()};
+  std::ranges::sort(paths);
+  return paths;
+}
+
+// Those of one kind; none where there are none.
+base::Result<std::vector<std::string>> TablesIn(const fs::path& folder, const std::string& split) {
   for (const std::string_view suffix : kTableSuffixes) {
-    std::vector<std::string> paths;
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-         entry.increment(error)) {
-      if (entry->path().extension() == suffix) paths.push_back(entry->path().string());
-    }
-    if (error) return base::Error{base::Code::kIo, folder.string() + ": " + error.message()};
+    auto found = FilesIn(folder, suffix, split);
+    if (!found) return found.error();
+    const std::vector<std::string>& paths = *found;
     if (paths.empty()) continue;
-    std::ranges::sort(paths);
     if (auto whole = CheckShards(folder.string(), paths); !whole) return whole.error();
     return paths;
   }
@@ -122,7 +136,7 @@ base::Result<DataFiles> FindTables(const fs::path& folder) {
   }
   for (const fs::path& place : {folder, folder / kHubFolder}) {
     if (!Exists(place)) continue;
-    auto paths = TablesIn(place);
+    auto paths = TablesIn(place, "");
     if (!paths) return paths.error();
     if (!paths->empty()) return DataFiles{std::move(*paths), true};
   }
@@ -132,9 +146,48 @@ base::Result<DataFiles> FindTables(const fs::path& folder) {
                 "metadata.jsonl or metadata.csv, or that save_to_disk of datasets has written");
 }
 
+base::Result<DataFiles> FindFolder(const job::DataSpec& data, const std::string& folder) {
+  if (data.format == job::DataFormat::kCaptions) {
+    if (auto metadata = CaptionsFile(folder)) return DataFiles{{std::move(*metadata)}};
+  }
+  if (!Exists(fs::path(folder) / "dataset_dict.json")) return FindTables(folder);
+  const auto split = OnlySplit(folder);
+  if (!split) return split.error();
+  return FindTables(*split);
+}
+
+// That of the name.
+base::Result<DataFiles> FindSplit(const job::DataSpec& data, const std::string& split) {
+  const fs::path folder = data.path;
+  if (!base::IsFileName(split)) return NoData("split '" + split + "': expected a name without '/'");
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    return NoData(data.path + ": has no split '" + split + "': it is no folder");
+  if (fs::is_directory(folder / split, error)) return FindFolder(data, (folder / split).string());
+  for (const fs::path& place : {folder, folder / kHubFolder}) {
+    if (!Exists(place)) continue;
+    auto tables = TablesIn(place, split);
+    if (!tables) return tables.error();
+    if (!tables->empty()) return DataFiles{std::move(*tables), true};
+    std::vector<std::string> texts;
+    for (const std::string_view suffix : kTextSuffixes) {
+      auto found = FilesIn(place, suffix, split);
+      if (!found) return found.error();
+      std::ranges::move(*found, std::back_inserter(texts));
+    }
+    if (texts.size() > 1)
+      return NoData(texts[0] + " and " + texts[1] + " are both split '" + split + "'");
+    if (!texts.empty()) return DataFiles{std::move(texts)};
+  }
+  return NoData(data.path + ": has no split '" + split +
+                "': neither a folder of that name, nor files such as " + split + ".jsonl or " +
+                split + "-00000-of-00001.parquet");
+}
+
 }  // namespace
 
 base::Result<DataFiles> FindDataFiles(const job::DataSpec& data) {
+  if (data.split) return FindSplit(data, *data.split);
   std::error_code error;
   const bool is_folder = fs::is_directory(data.path, error);
   const bool is_table = !is_folder && (IsNamedAsTable(data.path) || BeginsAsTable(data.path));
@@ -143,13 +196,7 @@ base::Result<DataFiles> FindDataFiles(const job::DataSpec& data) {
                   std::string(Name(data.format)) + "\" reads none, \"text\" does");
   }
   if (!is_folder || !HasRows(data.format)) return DataFiles{{data.path}, is_table};
-  if (data.format == job::DataFormat::kCaptions) {
-    if (auto metadata = CaptionsFile(data.path)) return DataFiles{{std::move(*metadata)}};
-  }
-  if (!Exists(fs::path(data.path) / "dataset_dict.json")) return FindTables(data.path);
-  const auto split = OnlySplit(data.path);
-  if (!split) return split.error();
-  return FindTables(*split);
+  return FindFolder(data, data.path);
 }
 
 }  // namespace trainctl::data

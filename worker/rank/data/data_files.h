@@ -21,6 +21,8 @@ struct DataFiles {
 //   state.json          of datasets' save_to_disk: the files that it names
 //   *.parquet, *.arrow  all of one kind, by name; beneath a folder data/ too, as on the hub. They
 //                       are one split, and all of it (shard_names.h).
+// With data.split: of a folder of that name within it; else of the tables, or the one file of JSON
+// or CSV, that have its name (shard_names.h).
 // Errors: kNotFound; kInvalid, which names the splits that there are; kIo.
 base::Result<DataFiles> FindDataFiles(const job::DataSpec& data);
 

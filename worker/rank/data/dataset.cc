@@ -9,6 +9,7 @@
 #include "worker/rank/data/captions.h"
 #include "worker/rank/data/data_files.h"
 #include "worker/rank/data/known_files.h"
+#include "worker/rank/data/row_pipeline.h"
 #include "worker/rank/data/shuffle.h"
 #include "worker/rank/data/text_content.h"
 #include "worker/rank/data/token_file.h"
@@ -181,12 +182,29 @@ bool CanBeSampled(job::DataFormat format, const DataFiles& data_files) {
   return format != job::DataFormat::kPlain && format != job::DataFormat::kBin;
 }
 
-}  // namespace
+void LeaveOutBroken(Tokenized* content, std::vector<BrokenPicture>* skipped) {
+  *skipped = FindBroken(content->pictures, TokenizingThreads());
+  if (skipped->empty()) return;
+  std::vector<Row> rows;
+  std::vector<images::PictureFile> pictures;
+  auto next = skipped->begin();
+  for (int64_t row = 0; row < std::ssize(content->rows); ++row) {
+    if (next != skipped->end() && next->row == row) {
+      ++next;
+      continue;
+    }
+    rows.push_back(content->rows[static_cast<size_t>(row)]);
+    pictures.push_back(std::move(content->pictures[static_cast<size_t>(row)]));
+  }
+  content->rows = std::move(rows);
+  content->pictures = std::move(pictures);
+}
 
-base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model,
-                                  const std::string& model_directory, int64_t max_seq_length,
-                                  const std::string& cache_folder, const Progress& progress) {
-  CHECK(max_seq_length > 0) << max_seq_length;
+// Those of data.path alone.
+base::Result<Dataset> LoadRows(const job::DataSpec& data, const job::ModelShape& model,
+                               const std::string& model_directory, int64_t max_seq_length,
+                               const std::string& cache_folder, const Progress& progress,
+                               bool looks_at_pictures) {
   if (auto fits = CheckModel(data, model, model_directory); !fits) return fits.error();
   const auto data_files = FindDataFiles(data);
   if (!data_files) return data_files.error();
@@ -210,15 +228,21 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
   if (!content) return content.error();
   if (auto same = known->CheckUnchanged(); !same) return same.error();
   teller.Tell(2 * bytes);
+  if (looks_at_pictures && data.on_broken_picture == job::OnBrokenPicture::kSkip) {
+    LeaveOutBroken(&*content, &dataset.skipped);
+    if (content->rows.empty() && !dataset.skipped.empty()) {
+      return Invalid(data.path +
+                     ": none of the pictures can be read:" + BrokenText(dataset.skipped));
+    }
+  }
   auto filled = Fill(std::move(*content), data, max_seq_length, &dataset);
   if (!filled) return filled.error();
   return dataset;
 }
 
-base::Result<Dataset> LoadSample(const job::DataSpec& data, const job::ModelShape& model,
+base::Result<Dataset> SampleRows(const job::DataSpec& data, const job::ModelShape& model,
                                  const std::string& model_directory, int64_t max_seq_length,
                                  const std::string& cache_folder, const SampleSize& size) {
-  CHECK(max_seq_length > 0) << max_seq_length;
   const auto data_files = FindDataFiles(data);
   if (!data_files) return data_files.error();
   const auto known = KnownFiles::Of(data_files->paths);
@@ -226,7 +250,7 @@ base::Result<Dataset> LoadSample(const job::DataSpec& data, const job::ModelShap
   const auto opened = OpenAll(*data_files);
   if (!opened) return opened.error();
   if (BytesOf(*opened) < size.least_bytes || !CanBeSampled(data.format, *data_files))
-    return LoadDataset(data, model, model_directory, max_seq_length, cache_folder);
+    return LoadRows(data, model, model_directory, max_seq_length, cache_folder, {}, false);
   if (auto fits = CheckModel(data, model, model_directory); !fits) return fits.error();
   Dataset dataset;
   dataset.digest = SampledDigest(*opened);
@@ -242,6 +266,50 @@ base::Result<Dataset> LoadSample(const job::DataSpec& data, const job::ModelShap
     dataset.sample_of = std::min<int64_t>(reckoned, data.max_rows.value_or(INT64_MAX));
   }
   return dataset;
+}
+
+job::DataSpec ValidationSpec(const job::DataSpec& data) {
+  job::DataSpec validation = data;
+  validation.path = data.val_path.value_or(data.path);
+  validation.split = data.val_split;
+  validation.max_rows = std::nullopt;
+  validation.val_split_fraction = 0;
+  validation.val_path = validation.val_split = std::nullopt;
+  return validation;
+}
+
+// What load gives of data.path, with the rows that validate if they are of their own.
+template <class Load>
+base::Result<Dataset> WithValidation(const job::DataSpec& data, const Load& load) {
+  base::Result<Dataset> dataset = load(data);
+  if (!dataset || !HasValidationData(data)) return dataset;
+  base::Result<Dataset> validation = load(ValidationSpec(data));
+  if (!validation) return validation.error();
+  const std::string digests = dataset->digest + " " + validation->digest;
+  dataset->digest = files::Digest(std::as_bytes(std::span(digests)));
+  dataset->val = validation->train;
+  dataset->validation = std::make_unique<Dataset>(std::move(*validation));
+  return dataset;
+}
+
+}  // namespace
+
+base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model,
+                                  const std::string& model_directory, int64_t max_seq_length,
+                                  const std::string& cache_folder, const Progress& progress) {
+  CHECK(max_seq_length > 0) << max_seq_length;
+  return WithValidation(data, [&](const job::DataSpec& spec) {
+    return LoadRows(spec, model, model_directory, max_seq_length, cache_folder, progress, true);
+  });
+}
+
+base::Result<Dataset> LoadSample(const job::DataSpec& data, const job::ModelShape& model,
+                                 const std::string& model_directory, int64_t max_seq_length,
+                                 const std::string& cache_folder, const SampleSize& size) {
+  CHECK(max_seq_length > 0) << max_seq_length;
+  return WithValidation(data, [&](const job::DataSpec& spec) {
+    return SampleRows(spec, model, model_directory, max_seq_length, cache_folder, size);
+  });
 }
 
 std::span<const TokenSpan> IgnoredIn(const Dataset& dataset, const Row& row) {

@@ -11,6 +11,7 @@
 #include "common/base/result.h"
 #include "common/job/job.h"
 #include "common/model/model_shape.h"
+#include "worker/rank/data/broken_pictures.h"
 #include "worker/rank/data/kept_list.h"
 #include "worker/rank/data/masked_tokens.h"
 #include "worker/rank/data/picture_spool.h"
@@ -38,13 +39,15 @@ struct Dataset {
   // Ascending, apart, each within one row.
   KeptList<TokenSpan> ignored;
   std::vector<int64_t> train;  // indices into rows, ascending; EpochOrder (batches.h) shuffles them
-  std::vector<int64_t> val;    // indices into rows, ascending
-  int64_t max_seq_length = 0;  // no row is longer
+  std::vector<int64_t> val;    // indices into rows, or validation's, ascending
+  std::unique_ptr<Dataset> validation;  // of data.val_path or data.val_split; else null
+  int64_t max_seq_length = 0;           // no row is longer
   int64_t longest_row = 0;
   int64_t total_tokens = 0;
   int64_t sample_of = 0;  // rows of the data, about, of which these are a sample; 0: all are here
   std::vector<images::PictureFile> pictures;  // each row's, of captions; else none
   std::unique_ptr<PictureSpool> spool;        // of those that had no file
+  std::vector<BrokenPicture> skipped;         // rows that are left out
   std::string digest;  // of the data files' bytes (digest.h), never of pictures
 };
 
@@ -69,7 +72,9 @@ struct Dataset {
 // Lines and tables are tokenized on as many threads as the process has CPUs.
 // Rows are truncated to max_seq_length. bos and eos: boundary_tokens.h. A rest of a single token,
 // which can train nothing, is dropped. max_rows keeps the first rows of the file. Which of them
-// validate is a Philox shuffle of (data.seed), cut by job::SplitRows.
+// validate is a Philox shuffle of (data.seed), cut by job::SplitRows; or all rows of data.val_path
+// and data.val_split do. Under data.on_broken_picture "skip" each picture is decoded here, and rows
+// of those that can't be read are left out.
 //
 // progress: told from time to time, on the calling thread, how many of a total of bytes are done.
 // The file counts twice: once for its digest, once for its tokens. May be empty.
@@ -91,6 +96,11 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
 base::Result<Dataset> LoadSample(const job::DataSpec& data, const job::ModelShape& model,
                                  const std::string& model_directory, int64_t max_seq_length,
                                  const std::string& cache_folder = "", const SampleSize& size = {});
+
+// That whose rows `val` means.
+inline const Dataset& ValidationOf(const Dataset& dataset) {
+  return dataset.validation ? *dataset.validation : dataset;
+}
 
 // The spans of dataset.ignored within the row.
 std::span<const TokenSpan> IgnoredIn(const Dataset& dataset, const Row& row);

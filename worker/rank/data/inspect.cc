@@ -1,5 +1,6 @@
 #include "worker/rank/data/inspect.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "common/base/writable_folder.h"
@@ -13,6 +14,7 @@
 #include "worker/rank/files/checkpoint_folder.h"
 #include "worker/rank/files/hub_cache.h"
 #include "worker/rank/files/model_config.h"
+#include "worker/rank/images/decode.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
@@ -25,7 +27,8 @@ base::Status InspectData(const job::JobSpec& job, const std::string& directory,
   auto dataset =
       LoadSample(job.data, inspection->model, directory, job.train.max_seq_length, folders.tokens);
   if (!dataset) return dataset.error();
-  if (auto pictures = CheckPictures(dataset->pictures); !pictures)
+  const bool skips = job.data.on_broken_picture == job::OnBrokenPicture::kSkip;
+  if (auto pictures = CheckPictures(dataset->pictures); !pictures && !skips)
     return base::Error{pictures.error().code, job.data.path + ": " + pictures.error().message};
   const int64_t rows = std::ssize(dataset->rows);
   const bool is_sample = dataset->sample_of > rows;
@@ -36,7 +39,12 @@ base::Status InspectData(const job::JobSpec& job, const std::string& directory,
   };
   inspection->rows = of_all(rows);
   inspection->sampled_rows = is_sample ? rows : 0;
-  inspection->longest_row = dataset->longest_row;
+  inspection->longest_row = std::max(dataset->longest_row, ValidationOf(*dataset).longest_row);
+  if (dataset->validation) {
+    const Dataset& validation = *dataset->validation;
+    inspection->validation_rows =
+        validation.sample_of > 0 ? validation.sample_of : std::ssize(validation.rows);
+  }
   inspection->total_tokens = of_all(dataset->total_tokens);
   // Whether or not this job packs: another of the same data may.
   if (job.data.format != job::DataFormat::kCaptions) {
@@ -80,6 +88,13 @@ base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolder
   if (job::Trains(job)) {
     if (const auto looked = InspectData(job, directory, folders, &inspection); !looked)
       return looked.error();
+  }
+  for (size_t i = 0; i < job.eval.images.size(); ++i) {
+    const auto picture = images::DecodeFile({job.eval.images[i]});
+    if (!picture) {
+      return base::Error{base::Code::kInvalid,
+                         "eval.images[" + std::to_string(i) + "]: " + picture.error().message};
+    }
   }
   if (const auto prompts = ReadPrompts(job, *model, directory); !prompts) return prompts.error();
   if (job.checkpoint.resume_from) {

@@ -93,13 +93,15 @@ base::Error SeveralSplits(const std::string& folder,
   std::string names;
   for (const auto& [split, shards] : splits)
     names += (names.empty() ? "'" : ", '") + (split.empty() ? shards[0].name : split) + "'";
-  return BadNames(
-      folder + ": has several splits, " + names +
-      "; expected one: name its file, or a folder into which its files alone are linked "
-      "(ln -s)");
+  return BadNames(folder + ": has several splits, " + names +
+                  "; expected one: data.split names it");
 }
 
 }  // namespace
+
+bool IsOfSplit(const std::string& path, const std::string& split) {
+  return ShardOf(path).split == split || std::filesystem::path(path).stem().string() == split;
+}
 
 base::Status CheckShards(const std::string& folder, const std::vector<std::string>& paths) {
   std::map<std::string, std::vector<Shard>> splits;

@@ -8,6 +8,9 @@
 
 namespace trainctl::data {
 
+// Whether the file is of that split, by its name.
+bool IsOfSplit(const std::string& path, const std::string& split);
+
 // Whether these files of one folder, by their names, are one split, and all of it. A name ends with
 // "-N-of-M" or, as older ones do, "-N-of-M-HASH"; without it, a word of it may tell the split
 // ("imdb-test.arrow"). kInvalid: several splits, which are told; a file that is missing or twice.

@@ -20,6 +20,13 @@ std::optional<data::PackedRows> PackedIf(bool packing, const data::Dataset& data
   return data::PackTraining(dataset, seed);
 }
 
+// Null: there are no pictures.
+std::unique_ptr<images::PixelLoader> LoaderOf(const data::Dataset& dataset, int64_t side) {
+  if (side == 0 || dataset.pictures.empty()) return nullptr;
+  return std::make_unique<images::PixelLoader>(dataset.pictures,
+                                               images::LoaderOptions{.side = side});
+}
+
 std::vector<int64_t> Numbers(int64_t count) {
   std::vector<int64_t> numbers(count);
   std::iota(numbers.begin(), numbers.end(), 0);
@@ -36,11 +43,13 @@ MicroBatches::MicroBatches(const data::Dataset& dataset, const job::BatchPlan& p
       rank_(rank),
       device_(device),
       picture_side_(picture_side),
-      packed_(PackedIf(order.packing, dataset, order.seed)) {
-  if (picture_side == 0 || dataset.pictures.empty()) return;
-  pictures_ = std::make_unique<images::PixelLoader>(dataset.pictures,
-                                                    images::LoaderOptions{.side = picture_side});
-}
+      packed_(PackedIf(order.packing, dataset, order.seed)),
+      pictures_(LoaderOf(dataset, picture_side)),
+      validation_pictures_(dataset.validation ? LoaderOf(*dataset.validation, picture_side)
+                                              : nullptr),
+      training_{dataset, pictures_.get()},
+      validation_{data::ValidationOf(dataset),
+                  dataset.validation ? validation_pictures_.get() : pictures_.get()} {}
 
 std::span<const int64_t> MicroBatches::Rows(int64_t step, int64_t micro_step, int64_t rank) {
   const int64_t epoch = step / steps_per_epoch();
@@ -72,14 +81,14 @@ StepCounts MicroBatches::Counts(int64_t step) {
   return counts;
 }
 
-at::Tensor MicroBatches::Images(std::span<const int64_t> rows) const {
+at::Tensor MicroBatches::Images(const Set& set, std::span<const int64_t> rows) const {
   if (picture_side_ == 0) return {};
   const std::vector<int64_t> shape = {std::ssize(rows), 3, picture_side_, picture_side_};
   const auto options = at::TensorOptions().dtype(at::kFloat);
-  if (pictures_ == nullptr) return at::zeros(shape, options.device(device_));
+  if (set.pictures == nullptr) return at::zeros(shape, options.device(device_));
   const at::Tensor host = at::empty(shape, options.pinned_memory(device_.is_cuda()));
   const std::span out(host.mutable_data_ptr<float>(), static_cast<size_t>(host.numel()));
-  Take(pictures_->TakeNormalized(rows, out), "data.path");
+  Take(set.pictures->TakeNormalized(rows, out), "data.path");
   return host.to(device_, /*non_blocking=*/true);
 }
 
@@ -97,17 +106,17 @@ void MicroBatches::LookAhead(int64_t step, int64_t micro_step) {
   }
 }
 
-model::MicroBatch MicroBatches::OfRows(std::span<const int64_t> rows) const {
-  model::MicroBatch batch = ToDevice(data::MakeBatch(dataset_, rows));
-  batch.images = Images(rows);
+model::MicroBatch MicroBatches::OfRows(const Set& set, std::span<const int64_t> rows) const {
+  model::MicroBatch batch = ToDevice(data::MakeBatch(set.rows, rows));
+  batch.images = Images(set, rows);
   return batch;
 }
 
-model::MicroBatch MicroBatches::OfSequences(const data::PackedRows& packed,
+model::MicroBatch MicroBatches::OfSequences(const Set& set, const data::PackedRows& packed,
                                             std::span<const int64_t> sequences) const {
   std::vector<data::Sequence> rows;
   for (const int64_t number : sequences) rows.push_back(packed[number]);
-  const data::Batch host = data::MakePackedBatch(dataset_, rows);
+  const data::Batch host = data::MakePackedBatch(set.rows, rows);
   model::MicroBatch batch = ToDevice(host);
   batch.segments = ops::MakeSegments(host.segments, device_);
   return batch;
@@ -133,7 +142,8 @@ model::MicroBatch MicroBatches::ToDevice(const data::Batch& batch) const {
 model::MicroBatch MicroBatches::Training(int64_t step, int64_t micro_step) {
   LookAhead(step, micro_step);
   const auto rows = Rows(step, micro_step, rank_);
-  model::MicroBatch batch = packed_ ? OfSequences(*packed_, rows) : OfRows(rows);
+  model::MicroBatch batch =
+      packed_ ? OfSequences(training_, *packed_, rows) : OfRows(training_, rows);
   const int64_t first = step * plan_.global + (micro_step * plan_.devices + rank_) * plan_.micro;
   batch.samples =
       at::arange(first, first + plan_.micro, at::TensorOptions().device(device_).dtype(at::kLong));
@@ -147,7 +157,7 @@ std::span<const int64_t> MicroBatches::ValidationRows(int64_t max_rows) const {
 const data::PackedRows& MicroBatches::PackedValidation(int64_t max_rows) {
   const auto rows = ValidationRows(max_rows);
   if (!packed_validation_ || packed_validation_rows_ != std::ssize(rows))
-    packed_validation_ = data::Pack(dataset_, rows);
+    packed_validation_ = data::Pack(validation_.rows, rows);
   packed_validation_rows_ = std::ssize(rows);
   return *packed_validation_;
 }
@@ -163,16 +173,16 @@ model::MicroBatch MicroBatches::Validation(int64_t index, int64_t max_rows) {
   if (packed_) {
     const data::PackedRows& packed = PackedValidation(max_rows);
     const std::vector<int64_t> numbers = Numbers(std::min(packed.size(), first + plan_.micro));
-    return OfSequences(packed, std::span(numbers).subspan(first));
+    return OfSequences(validation_, packed, std::span(numbers).subspan(first));
   }
   const auto all = ValidationRows(max_rows);
   const auto rows = all.subspan(first, std::min(plan_.micro, std::ssize(all) - first));
-  if (pictures_ != nullptr) pictures_->Ahead(rows);
-  return OfRows(rows);
+  if (validation_.pictures != nullptr) validation_.pictures->Ahead(rows);
+  return OfRows(validation_, rows);
 }
 
 int64_t MicroBatches::ValidationTokens(int64_t max_rows) const {
-  return data::TrainedTokens(dataset_, ValidationRows(max_rows));
+  return data::TrainedTokens(validation_.rows, ValidationRows(max_rows));
 }
 
 }  // namespace trainctl::train

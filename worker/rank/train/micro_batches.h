@@ -52,8 +52,8 @@ class MicroBatches {
   int64_t ValidationBatches(int64_t max_rows);
   model::MicroBatch Validation(int64_t index, int64_t max_rows);
   int64_t ValidationTokens(int64_t max_rows) const;
-  // That of a row, [3, side, side] on the device.
-  at::Tensor Picture(int64_t row) const { return Images({&row, 1})[0]; }
+  // That of a validation row, [3, side, side] on the device.
+  at::Tensor Picture(int64_t row) const { return Images(validation_, {&row, 1})[0]; }
 
  private:
   // Training rows, or numbers of packed sequences.
@@ -61,11 +61,16 @@ class MicroBatches {
   // The first max_rows validation rows.
   std::span<const int64_t> ValidationRows(int64_t max_rows) const;
   const data::PackedRows& PackedValidation(int64_t max_rows);
-  model::MicroBatch OfRows(std::span<const int64_t> rows) const;
-  model::MicroBatch OfSequences(const data::PackedRows& packed,
+  // Rows that train, or that validate, and their pictures.
+  struct Set {
+    const data::Dataset& rows;
+    images::PixelLoader* pictures = nullptr;  // null: there are none
+  };
+  model::MicroBatch OfRows(const Set& set, std::span<const int64_t> rows) const;
+  model::MicroBatch OfSequences(const Set& set, const data::PackedRows& packed,
                                 std::span<const int64_t> sequences) const;
   model::MicroBatch ToDevice(const data::Batch& batch) const;
-  at::Tensor Images(std::span<const int64_t> rows) const;
+  at::Tensor Images(const Set& set, std::span<const int64_t> rows) const;
   // Pictures of later micro batches of the epoch are asked for.
   void LookAhead(int64_t step, int64_t micro_step);
 
@@ -78,10 +83,11 @@ class MicroBatches {
   const std::optional<data::PackedRows> packed_;  // the training rows, where they are packed
   std::optional<data::PackedRows> packed_validation_;
   int64_t packed_validation_rows_ = 0;
-  std::unique_ptr<images::PixelLoader> pictures_;  // none: there are no pictures
-  int64_t epoch_ = -1;                             // of order_
-  int64_t pictures_epoch_ = -1;                    // whose first pictures were asked for
-  std::vector<int64_t> order_;                     //
+  std::unique_ptr<images::PixelLoader> pictures_, validation_pictures_;
+  Set training_, validation_;
+  int64_t epoch_ = -1;           // of order_
+  int64_t pictures_epoch_ = -1;  // whose first pictures were asked for
+  std::vector<int64_t> order_;   //
 };
 
 }  // namespace trainctl::train

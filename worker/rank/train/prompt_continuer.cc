@@ -36,11 +36,16 @@ std::string WholeCharacters(std::string text) {
 
 std::vector<model::TextStart> PromptContinuer::Starts() const {
   const bool has_pictures = parts_.shape.image.has_value();
-  const size_t most = has_pictures ? parts_.dataset->val.size() : parts_.prompts.ids.size();
+  const bool has_own = !parts_.pictures.empty();
+  const size_t most =
+      has_pictures && !has_own ? parts_.dataset->val.size() : parts_.prompts.ids.size();
   std::vector<model::TextStart> starts;
   for (size_t place = 0; place < std::min(most, parts_.prompts.ids.size()); ++place) {
     starts.push_back({parts_.prompts.ids[place]});
-    if (has_pictures) starts.back().image = parts_.batches->Picture(RowOf(place));
+    if (has_own)
+      starts.back().image = parts_.pictures[place];
+    else if (has_pictures)
+      starts.back().image = parts_.batches->Picture(RowOf(place));
   }
   return starts;
 }
@@ -75,14 +80,19 @@ void PromptContinuer::Run(int64_t step, ops::Context& context,
     Tell(step, place, added[place]);
 }
 
+std::string PromptContinuer::PictureName(size_t place) const {
+  if (!parts_.pictures.empty()) return parts_.job.eval.images[place];
+  if (!parts_.shape.image) return "";
+  const data::Dataset& validation = data::ValidationOf(*parts_.dataset);
+  return validation.pictures.empty() ? "" : validation.pictures[RowOf(place)].Name();
+}
+
 job::RankContinuation PromptContinuer::Said(int64_t step, size_t place,
                                             const std::vector<int32_t>& added) const {
   job::RankContinuation said{
       .step = step, .place = static_cast<int64_t>(place), .prompt = parts_.job.eval.prompts[place]};
-  if (parts_.shape.image && !parts_.dataset->pictures.empty()) {
-    const std::string& picture = parts_.dataset->pictures[RowOf(place)].Name();
+  if (const std::string picture = PictureName(place); !picture.empty())
     said.prompt = picture + (said.prompt.empty() ? "" : ": " + said.prompt);
-  }
   std::vector<int32_t> words = added;
   if (!words.empty() && std::ranges::count(parts_.prompts.stops, words.back()) > 0)
     words.pop_back();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <string>
 #include <vector>
 
 #include "common/job/job.h"
@@ -27,6 +28,7 @@ struct PromptParts {
   const data::Dataset* dataset = nullptr;  // both null of a job that reads no data
   const MicroBatches* batches = nullptr;   //
   int64_t micro_batch = 1;                 // rows
+  std::vector<at::Tensor> pictures = {};   // of each prompt, of such a job with eval.images
   const model::Model& model;
   comm::Communicator& comm;
   Reporter& reporter;
@@ -51,6 +53,8 @@ class PromptContinuer {
 
  private:
   std::vector<model::TextStart> Starts() const;
+  // "": there is none.
+  std::string PictureName(size_t place) const;
   job::RankContinuation Said(int64_t step, size_t place, const std::vector<int32_t>& added) const;
   void Tell(int64_t step, size_t place, const std::vector<int32_t>& added) const;
   void TellPart(int64_t step, size_t place, const std::vector<int32_t>& added) const;

@@ -1,11 +1,13 @@
 #include "worker/rank/train/run_rank.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/GradMode.h>
 #include <torch/headeronly/version.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <memory>
 #include <string>
@@ -22,6 +24,9 @@
 #include "worker/rank/files/adapter_config.h"
 #include "worker/rank/files/hub_cache.h"
 #include "worker/rank/files/model_config.h"
+#include "worker/rank/files/preprocessor_config.h"
+#include "worker/rank/images/decode.h"
+#include "worker/rank/images/pixels.h"
 #include "worker/rank/model/model.h"
 #include "worker/rank/process/rank_context.h"
 #include "worker/rank/process/run_failure.h"
@@ -60,6 +65,21 @@ model::ModelOptions ModelOptionsOf(const job::JobSpec& spec, int64_t longest_pro
 }
 
 int64_t PictureSide(const job::ModelShape& shape) { return shape.image ? shape.image->side : 0; }
+
+// Of each prompt; none where there are no eval.images.
+std::vector<at::Tensor> PicturesOf(const job::JobSpec& spec, const job::ModelShape& shape,
+                                   at::Device device) {
+  std::vector<at::Tensor> pictures;
+  for (const std::string& path : spec.eval.images) {
+    const auto picture = Take(images::DecodeFile({path}), "eval.images");
+    const int64_t side = PictureSide(shape);
+    const at::Tensor host = at::empty({3, side, side}, at::kFloat);
+    images::Normalize(images::PixelsOf(picture, side),
+                      {host.mutable_data_ptr<float>(), static_cast<size_t>(host.numel())});
+    pictures.push_back(host.to(device));
+  }
+  return pictures;
+}
 
 int64_t Blocks(const job::ModelShape& shape) {
   return shape.layers +
@@ -110,6 +130,7 @@ class RankRun {
  private:
   void OpenDevice();
   data::Dataset ReadData(const job::ModelShape& shape);
+  void TellOfSkipped(const data::Dataset& dataset);
   data::Prompts ReadPrompts(const job::ModelShape& shape) const;
   void Join();
   RankContext Context() const;
@@ -144,9 +165,25 @@ data::Dataset RankRun::ReadData(const job::ModelShape& shape) {
   const auto progress = [this](int64_t done, int64_t total) {
     reporter_.Phase(job::RunPhase::kTokenizing, done, total);
   };
-  return Take(data::LoadDataset(spec.data, shape, spec.model.path, spec.train.max_seq_length,
-                                surroundings_.folders.tokens, progress),
-              "data.path");
+  data::Dataset dataset =
+      Take(data::LoadDataset(spec.data, shape, spec.model.path, spec.train.max_seq_length,
+                             surroundings_.folders.tokens, progress),
+           "data.path");
+  if (plan_.rank == 0) TellOfSkipped(dataset);
+  return dataset;
+}
+
+void RankRun::TellOfSkipped(const data::Dataset& dataset) {
+  const data::Dataset* validation = dataset.validation.get();
+  for (const data::Dataset* rows : {&dataset, validation}) {
+    if (rows == nullptr || rows->skipped.empty()) continue;
+    const std::string text = std::to_string(rows->skipped.size()) + " of " +
+                             std::to_string(rows->skipped.size() + rows->rows.size()) +
+                             " rows are left out, whose pictures can't be read (rows from 0):" +
+                             data::BrokenText(rows->skipped);
+    std::fputs((text + "\n").c_str(), stderr);
+    reporter_.Send(job::RankNotice{text});
+  }
 }
 
 data::Prompts RankRun::ReadPrompts(const job::ModelShape& shape) const {
@@ -174,6 +211,7 @@ job::RankOutcome RankRun::ContinuePrompts(const job::ModelShape& shape, base::St
   const job::JobSpec& spec = plan_.job;
   const at::Device device = device_->device();
   const data::Prompts prompts = ReadPrompts(shape);
+  if (shape.image) Take(files::CheckPreprocessor(spec.model.path, shape.image->side), "model.path");
   model_ =
       Take(model::MakeModel(shape, ModelOptionsOf(spec, prompts.longest(), device)), "model.path");
   Join();
@@ -193,6 +231,7 @@ job::RankOutcome RankRun::ContinuePrompts(const job::ModelShape& shape, base::St
   const PromptContinuer continuer({.job = spec,
                                    .shape = shape,
                                    .prompts = prompts,
+                                   .pictures = PicturesOf(spec, shape, device),
                                    .model = *model_,
                                    .comm = *comm_,
                                    .reporter = reporter_,
