@@ -386,7 +386,8 @@ a restart the curves go on from the checkpoint. A disk that takes no more ends t
 notice, not the job. What workers sample beside (utilization, power) and what other ranks measure
 is in the site's own store: trainctl export JOB --tensorboard DIR (--mlflow, --wandb) has all of it.
 )",
-     "trainctl submit job.json --track tensorboard --output.dir out; tensorboard --logdir out"},
+     "trainctl submit job.json --track '[\"tensorboard\"]' --output.dir out; "
+     "tensorboard --logdir out"},
 };
 
 }  // namespace
