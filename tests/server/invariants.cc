@@ -140,8 +140,8 @@ void LeasesAreKept(const SimCluster& cluster) {
       ASSERT_TRUE(own == nullptr || is_stopped || lease == own || was_set_back)
           << Short(rank.row.key);
       const bool is_in_the_way = lease != nullptr && lease != own && !is_stopped;
-      ASSERT_TRUE(!is_in_the_way || cluster.clock_jumped())
-          << Short(rank.row.key) << " is in the way of " << LeaseText(lease->row);
+      ASSERT_FALSE(is_in_the_way) << Short(rank.row.key) << " is in the way of "
+                                  << LeaseText(lease->row);
     }
   }
 }

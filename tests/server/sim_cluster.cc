@@ -153,7 +153,7 @@ void SimCluster::RestartCoordinator() {
   held_rows_.clear();
   held_effects_.clear();
   now_.steady = 7'000'000;
-  knows_time_ = !clock_jumped_;
+  knows_time_ = false;
   stepped_ = ledger_;
   state_ = Restore(state_.options, ledger_.LoadState(), now_);
   plain_ = Restore(state_.options, ledger_.LoadState(), now_);

@@ -45,7 +45,7 @@ class SimCluster {
   const Now& now() const { return now_; }
   base::WallMicros latest_wall() const { return latest_wall_; }  // that the clock ever said
   bool clock_jumped() const { return clock_jumped_; }
-  // Whether a Tick has come since the clock jumped, or since a restart after that.
+  // Whether a Tick has come since the clock jumped, or since a restart: a full disk keeps no stop.
   bool knows_time() const { return knows_time_; }
   int64_t preempted() const { return preempted_; }
 
