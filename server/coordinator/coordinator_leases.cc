@@ -50,9 +50,10 @@ void Coordinator::CreateLease(const NewLeaseRequest& request, const auth::Caller
   }
   if (const base::Status number = CheckNumber(state_, caller); !number)
     return answer(number.error());
-  auto row = core::NewLease(state_, request.wish, request.name, Now());
+  core::LeaseWish wish = request.wish;
+  wish.user = caller.name;
+  auto row = core::NewLease(state_, wish, request.name, Now());
   if (!row) return answer(row.error());
-  row->user = caller.name;
   row->request_id = request.request_id;
   Audit(caller, "lease", row->name);
   parts_.log.Info("leased", {{"lease", row->name},

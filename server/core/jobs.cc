@@ -43,12 +43,12 @@ std::optional<base::Error> CheckBounds(const State& state, const JobsSubmitted& 
   const auto pass = [more](int64_t bound) {
     return std::to_string(more) + " more would pass the bound of " + std::to_string(bound);
   };
-  if (more > state.options.max_queued_jobs)
-    return TooManyAtOnce(more, state.options.max_queued_jobs, "");
-  if (queued + more > state.options.max_queued_jobs) {
+  if (more > state.options.policy.max_queued_jobs)
+    return TooManyAtOnce(more, state.options.policy.max_queued_jobs, "");
+  if (queued + more > state.options.policy.max_queued_jobs) {
     return base::Error{base::Code::kExhausted,
                        "the queue is full: " + std::to_string(queued) + " jobs wait, " +
-                           pass(state.options.max_queued_jobs) + "; submit again later"};
+                           pass(state.options.policy.max_queued_jobs) + "; submit again later"};
   }
   const std::optional<int64_t> granted = state.options.policy.Of(event.user).max_queued_jobs;
   const int64_t most = granted.value_or(state.options.max_queued_jobs_of_user);

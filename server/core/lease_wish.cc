@@ -191,6 +191,35 @@ std::vector<std::string> DevicesFrom(const State& state, const ByClass& classes,
   return {};
 }
 
+bool Overlaps(const LeaseRow& row, base::WallMicros start, base::WallMicros end) {
+  return row.start < end && start < row.end;
+}
+
+// So many more devices, or an own lease that lasts longer, leave the user within the quota. A sum
+// over leases is largest where one of them begins.
+base::Status CheckQuota(const State& state, const std::string& user, int64_t devices,
+                        base::WallMicros start, base::WallMicros end, int64_t own = 0) {
+  const std::optional<int64_t> most = state.options.policy.Of(user).max_leased_devices;
+  if (!most) return base::Ok{};
+  std::set<base::WallMicros> moments = {start};
+  std::vector<const LeaseRow*> theirs;
+  for (const auto& [id, lease] : state.leases) {
+    if (lease.row.user != user || id == own || !Overlaps(lease.row, start, end)) continue;
+    theirs.push_back(&lease.row);
+    moments.insert(std::max(start, lease.row.start));
+  }
+  for (const base::WallMicros at : moments) {
+    int64_t sum = devices;
+    for (const LeaseRow* row : theirs)
+      sum += row->start <= at && at < row->end ? static_cast<int64_t>(row->workers.size()) : 0;
+    if (sum <= *most) continue;
+    return base::Error{base::Code::kExhausted,
+                       "leases of " + user + " would have " + Count(sum) + " at " + UtcText(at) +
+                           ": at most " + std::to_string(*most) + " by this site's policy"};
+  }
+  return base::Ok{};
+}
+
 base::WallMicros NextMinute(base::WallMicros at) {
   return (at + kWholeMinute - 1) / kWholeMinute * kWholeMinute;
 }
@@ -212,6 +241,9 @@ base::Result<LeaseRow> NewLease(const State& state, const LeaseWish& wish, const
   row.start = wish.start == 0 ? now.wall : std::max(wish.start, now.wall);
   row.end = row.start + wish.length_us;
   row.created_at = now.wall;
+  row.user = wish.user;
+  if (base::Status quota = CheckQuota(state, row.user, wish.devices, row.start, row.end); !quota)
+    return quota.error();
   std::string why;
   row.workers = DevicesFrom(state, *classes, wish, row.start, now, &why);
   if (!row.workers.empty()) return row;
@@ -257,6 +289,11 @@ base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease, 
     return base::Error{base::Code::kConflict, worker + " is leased then: " + LeaseText(other->row) +
                                                   " has it from " + UtcText(other->row.start)};
   }
+  const auto devices = static_cast<int64_t>(lease.row.workers.size());
+  if (base::Status quota =
+          CheckQuota(state, lease.row.user, devices, lease.row.end, end, lease.row.id);
+      !quota)
+    return quota.error();
   return end;
 }
 

@@ -16,6 +16,7 @@ constexpr int64_t kFarthestLeaseUs = int64_t{366} * 86'400 * 1'000'000;  // from
 struct LeaseWish {
   int64_t devices = 1;
   std::string host;            // empty: any
+  std::string user;            // whose it will be; FindBlock asks for anybody
   std::string model;           // part of the devices' name ("H200"); empty: any
   base::WallMicros start = 0;  // 0: now; of FindBlock: not before
   int64_t length_us = 0;
@@ -29,13 +30,13 @@ struct LeaseBlock {
 
 // The lease that is wished, still without a number. kInvalid: the site never has such devices, it
 // is too long, in the past, its name is not one. kConflict: the name is taken, or too few devices
-// are free of leases then. kExhausted: max_leases.
+// are free of leases then. kExhausted: max_leases, or the user's quota.
 base::Result<LeaseRow> NewLease(const State& state, const LeaseWish& wish, const std::string& name,
                                 const Now& now);
 // The first whole minute, from wish.start on, at which the lease could begin. Errors as NewLease's.
 base::Result<LeaseBlock> FindBlock(const State& state, const LeaseWish& wish, const Now& now);
 // The lease's end, so much later. kInvalid: it would be too long. kConflict: another lease has one
-// of its devices then, or it is about to end.
+// of its devices then, or it is about to end. kExhausted: the user's quota.
 base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease, int64_t more_us);
 
 }  // namespace trainctl::core

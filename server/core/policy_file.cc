@@ -38,11 +38,14 @@ class PolicyReader {
  public:
   SitePolicy Read(const JsonNode& root) {
     SitePolicy policy;
-    static constexpr std::array<std::string_view, 3> kKeys = {"users", "fair_share", "preemption"};
+    static constexpr std::array<std::string_view, 4> kKeys = {"users", "fair_share", "preemption",
+                                                              "max_queued_jobs"};
     if (!CheckKeys(root, "", kKeys)) return policy;
     if (const JsonNode* users = root.Find("users")) ReadUsers(*users, &policy);
     if (const JsonNode* share = root.Find("fair_share")) ReadFairShare(*share, &policy);
     if (const JsonNode* node = root.Find("preemption")) ReadPreemption(*node, &policy);
+    if (const JsonNode* most = root.Find("max_queued_jobs"))
+      ReadQueue(*most, &policy.max_queued_jobs);
     return policy;
   }
 
@@ -85,8 +88,9 @@ class PolicyReader {
   }
 
   void ReadUser(const JsonNode& node, std::string_view name, UserPolicy* user) {
-    static constexpr std::array<std::string_view, 5> kKeys = {
-        "max_running_devices", "max_queued_jobs", "min_priority", "max_priority", "max_time_limit"};
+    static constexpr std::array<std::string_view, 6> kKeys = {
+        "max_running_devices", "max_queued_jobs", "min_priority",
+        "max_priority",        "max_time_limit",  "max_leased_devices"};
     const std::string path = "users." + base::Excerpt(std::string(name), job::kShownValueBytes);
     if (!CheckKeys(node, path, kKeys)) return;
     const auto bound = [&](const char* key, std::optional<int64_t>* value) {
@@ -95,6 +99,7 @@ class PolicyReader {
     };
     bound("max_running_devices", &user->max_running_devices);
     bound("max_queued_jobs", &user->max_queued_jobs);
+    bound("max_leased_devices", &user->max_leased_devices);
     const auto priority = [&](const char* key, int64_t* value) {
       const JsonNode* found = node.Find(key);
       if (found == nullptr) return;
@@ -137,6 +142,12 @@ class PolicyReader {
       return Refuse("preemption", node, "min_run_time, a time such as \"10min\", or null");
     const auto seconds = ReadTime(*least, "preemption.min_run_time", 1, "\"10min\"");
     if (seconds) policy->preempt_after_us = *seconds * 1'000'000;
+  }
+
+  void ReadQueue(const JsonNode& node, int64_t* most) {
+    if (!IsWithin(node, 1, kMostOfAnything))
+      return Refuse("max_queued_jobs", node, "a whole number from 1 to 1000000");
+    *most = node.integer;
   }
 
   static bool IsWithin(const JsonNode& node, int64_t least, int64_t most) {

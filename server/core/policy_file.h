@@ -3,15 +3,18 @@
 //   {
 //     "users": {
 //       "*":    {"max_running_devices": 8, "max_queued_jobs": 200,
-//                "min_priority": 0, "max_priority": 60, "max_time_limit": "24h"},
+//                "min_priority": 0, "max_priority": 60, "max_time_limit": "24h",
+//                "max_leased_devices": 4},
 //       "anna": {"max_running_devices": 16, "max_time_limit": null}
 //     },
 //     "fair_share": {"half_life": "7d"},
-//     "preemption": {"min_run_time": "10min"}
+//     "preemption": {"min_run_time": "10min"},
+//     "max_queued_jobs": 10000
 //   }
 //
 // "*" holds for everybody; what a user's own entry says goes before it. null: no bound. Every part
 // may be left out. "preemption": null: no job ever takes another's devices.
+// max_queued_jobs beside "users" bounds all of them together.
 #pragma once
 
 #include <string>

@@ -14,6 +14,7 @@ struct UserPolicy {
   std::optional<int64_t> max_running_devices;     // at once; jobs under a lease count for nothing
   std::optional<int64_t> max_queued_jobs;         // that wait at once
   std::optional<int64_t> max_time_limit_seconds;  // then each job must have a time limit
+  std::optional<int64_t> max_leased_devices;      // of all the user's leases, at any time
   int64_t min_priority = 0;                       // of what a job may ask for
   int64_t max_priority = 100;                     //
 };
@@ -22,6 +23,7 @@ struct UserPolicy {
 constexpr int64_t kHalfLives = 10;
 
 struct SitePolicy {
+  int64_t max_queued_jobs = 10'000;         // of all users, that wait at once
   UserPolicy everyone;                      // whoever is not named
   std::map<std::string, UserPolicy> users;  // by name, whole
   std::optional<int64_t> half_life_us;      // of use; nullopt: there is no fair share

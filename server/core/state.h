@@ -32,7 +32,6 @@ struct Now {
 };
 
 struct Options {
-  int64_t max_queued_jobs = 10'000;
   int64_t max_queued_jobs_of_user = std::numeric_limits<int64_t>::max();
   int64_t lost_after_us = 15'000'000;     // without a stream: the worker is LOST
   int64_t worker_grace_us = 120'000'000;  // without a stream: its gangs are stopped

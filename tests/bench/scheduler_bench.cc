@@ -38,7 +38,7 @@ struct Load {
 class Bench {
  public:
   explicit Bench(const Load& load) : load_(load) {
-    state_.options.max_queued_jobs = load.queued;
+    state_.options.policy.max_queued_jobs = load.queued;
     if (load.has_policy) {
       state_.options.policy.everyone.max_running_devices = std::max<int64_t>(16, load.devices / 64);
       state_.options.policy.half_life_us = 3600 * kSecond;

@@ -25,16 +25,19 @@ TEST(PolicyFile, WhatAUsersOwnEntrySaysGoesBeforeEverybodys) {
     "users": {
       "anna": {"max_running_devices": 16, "max_time_limit": null, "min_priority": 10},
       "*": {"max_running_devices": 8, "max_queued_jobs": 200, "max_priority": 60,
-            "max_time_limit": "24h"}
+            "max_time_limit": "24h", "max_leased_devices": 4}
     },
     "fair_share": {"half_life": "7d"},
-    "preemption": {"min_run_time": "5min"}
+    "preemption": {"min_run_time": "5min"},
+    "max_queued_jobs": 100000
   })",
                                      "policy.json");
   ASSERT_TRUE(policy) << policy.error().message;
   const UserPolicy anna = policy->Of("anna"), ben = policy->Of("ben"), nobody = policy->Of("");
   EXPECT_EQ(anna.max_running_devices, 16);
   EXPECT_EQ(anna.max_queued_jobs, 200);
+  EXPECT_EQ(anna.max_leased_devices, 4);
+  EXPECT_EQ(policy->max_queued_jobs, 100'000);
   EXPECT_EQ(anna.min_priority, 10);
   EXPECT_EQ(anna.max_priority, 60);
   EXPECT_EQ(anna.max_time_limit_seconds, std::nullopt);
@@ -62,18 +65,20 @@ TEST(PolicyFile, OfAnEmptyPolicyNothingIsBound) {
   ASSERT_TRUE(policy) << policy.error().message;
   EXPECT_EQ(policy->Of("anna").max_running_devices, std::nullopt);
   EXPECT_EQ(policy->Of("anna").max_queued_jobs, std::nullopt);
+  EXPECT_EQ(policy->Of("anna").max_leased_devices, std::nullopt);
+  EXPECT_EQ(policy->max_queued_jobs, 10'000);
   EXPECT_EQ(policy->half_life_us, std::nullopt);
 }
 
 TEST(PolicyFile, AKeyThatIsNotKnownIsNamedWithItsLineAndTheNearestOne) {
   EXPECT_EQ(FaultOf("{\n\"users\": {\n\"anna\": {\"max_runing_devices\": 4}}}"),
             "policy.json:3: users.anna.max_runing_devices: expected one of max_running_devices, "
-            "max_queued_jobs, min_priority, max_priority, max_time_limit; did you mean "
+            "max_queued_jobs, min_priority, max_priority, max_time_limit, max_leased_devices; "
+            "did you mean "
             "'max_running_devices'?");
-  EXPECT_THAT(
-      FaultOf(R"({"user": {}})"),
-      HasSubstr("policy.json:1: user: expected one of users, fair_share, preemption; did you mean "
-                "'users'?"));
+  EXPECT_THAT(FaultOf(R"({"user": {}})"),
+              HasSubstr("policy.json:1: user: expected one of users, fair_share, preemption, "
+                        "max_queued_jobs; did you mean 'users'?"));
   EXPECT_THAT(FaultOf(R"({"fair_share": {"halflife": "7d"}})"),
               HasSubstr("fair_share.halflife: expected one of half_life; did you mean "
                         "'half_life'?"));
@@ -87,7 +92,8 @@ TEST(PolicyFile, EveryFaultIsListed) {
       "ben": 4
     },
     "fair_share": {"half_life": "5s"},
-    "preemption": {"min_run_time": 600}
+    "preemption": {"min_run_time": 600},
+    "max_queued_jobs": null
   })");
   EXPECT_THAT(fault, HasSubstr("policy.json:3: users.*.max_running_devices: 0: expected a whole "
                                "number from 1 to 1000000, or null for no bound"));
@@ -101,6 +107,8 @@ TEST(PolicyFile, EveryFaultIsListed) {
                                "1min to 366d"));
   EXPECT_THAT(fault, HasSubstr("policy.json:8: preemption.min_run_time: 600: expected a time from "
                                "1s to 366d, such as \"10min\""));
+  EXPECT_THAT(fault, HasSubstr("policy.json:9: max_queued_jobs: null: expected a whole number from "
+                               "1 to 1000000"));
 }
 
 TEST(PolicyFile, WhatIsNoObjectIsRefused) {

@@ -277,9 +277,10 @@ std::string Scenario::Drain(const Words& all) {
 std::string Scenario::MakeLease(const Words& all) {
   Words words = all;
   const Settings settings = TakeSettings(&words);
-  auto row = NewLease(state_, MakeWish(settings, now_), words.at(1), now_);
+  LeaseWish wish = MakeWish(settings, now_);
+  wish.user = Get(settings, "user", "");
+  const auto row = NewLease(state_, wish, words.at(1), now_);
   if (!row) return "refused: " + row.error().message + "\n";
-  row->user = Get(settings, "user", "");
   return Feed(LeaseMade{*row});
 }
 
