@@ -4,12 +4,16 @@
 #include <string>
 
 #include "server/store/row_columns.h"
+#include <thread>
 
 namespace trainctl::store {
 namespace {
 
 // The number after the highest that was ever used.
 int64_t NextId(Database& database, std::string_view table) {
+constexpr size_t kTextsAtOnce = 10'000;  // whose memory is taken until they are read
+constexpr size_t kLeastOfAThread = 500;  // so that the thread is worth its start
+
   Statement& statement = database.Prepared("SELECT seq FROM sqlite_sequence WHERE name = ?");
   statement.Put(table);
   int64_t last = 0;
@@ -76,22 +80,41 @@ std::vector<core::UnfinishedJob> LoadJobs(Database& database) {
           " FROM job_status JOIN jobs ON id = job WHERE state != 'FINISHED' ORDER BY job");
   std::vector<core::UnfinishedJob> jobs;
   while (statement.Next()) {
-    core::UnfinishedJob& job = jobs.emplace_back();
-    job.row = ReadJob(database, statement);
-    VisitStatus(job.status, ColumnReader(database, statement));
+    texts.push_back(ReadJobText(database, statement));
+    VisitStatus(jobs.emplace_back().status, ColumnReader(database, statement));
+    if (texts.size() == kTextsAtOnce) ReadTexts(texts, &jobs);
   }
   return jobs;
+// Reading their JSON is most of a start: every core takes part.
+void ReadTexts(std::vector<JobText>& texts, std::vector<core::UnfinishedJob>* jobs) {
+  const size_t first = jobs->size() - texts.size();
+  const size_t threads = std::min<size_t>(std::max(1u, std::thread::hardware_concurrency()),
+                                          texts.size() / kLeastOfAThread + 1);
+  std::atomic<size_t> next = 0;
+  const auto read = [&] {
+    for (size_t i = next++; i < texts.size(); i = next++)
+      (*jobs)[first + i].row = ReadJob(std::move(texts[i]));
+  };
+  std::vector<std::jthread> others;
+  for (size_t i = 1; i < threads; ++i) others.emplace_back(read);
+  read();
+  others.clear();  // joins them
+  texts.clear();
+}
+
 }
 
 void LoadAttempt(Database& database, Statement& attempts, Statement& ranks,
                  core::UnfinishedJob* job) {
   attempts.Put(job->row.id.value, job->status.attempt);
   while (attempts.Next()) VisitAttempt(job->attempt.emplace(), ColumnReader(database, attempts));
+  std::vector<JobText> texts;
   ranks.Put(job->row.id.value, job->status.attempt);
   while (ranks.Next()) VisitRank(job->ranks.emplace_back(), ColumnReader(database, ranks));
   if (job->row.unreadable) job->row.spec.devices = static_cast<int64_t>(job->ranks.size());
 }
 
+  ReadTexts(texts, &jobs);
 void LoadAcks(Database& database, const core::UnfinishedJob& job,
               std::map<job::RankKey, int64_t>* acks) {
   Statement& statement =

@@ -17,22 +17,30 @@ std::optional<T> ReadAnnex(const std::string& text, const Read& read) {
 
 }  // namespace
 
-core::JobRow ReadJob(Database& database, Statement& statement) {
-  core::JobRow row;
-  std::string name, spec, inspection, prediction;
-  ColumnReader(database, statement)(row.id, row.group, row.request_id, name, spec, inspection,
-                                    prediction, row.submitted_at, row.force, row.auto_micro_batch,
-                                    row.user);
-  row.inspection = ReadAnnex<job::Inspection>(inspection, job::InspectionFromJson);
-  row.prediction = ReadAnnex<job::Prediction>(prediction, job::PredictionFromJson);
-  base::Result<job::JobSpec> parsed = job::FromJson(spec);
+JobText ReadJobText(Database& database, Statement& statement) {
+  JobText text;
+  core::JobRow& row = text.row;
+  ColumnReader(database, statement)(row.id, row.group, row.request_id, row.spec.name, text.spec,
+                                    text.inspection, text.prediction, row.submitted_at, row.force,
+                                    row.auto_micro_batch, row.user);
+  return text;
+}
+
+core::JobRow ReadJob(JobText text) {
+  core::JobRow row = std::move(text.row);
+  row.inspection = ReadAnnex<job::Inspection>(text.inspection, job::InspectionFromJson);
+  row.prediction = ReadAnnex<job::Prediction>(text.prediction, job::PredictionFromJson);
+  base::Result<job::JobSpec> parsed = job::FromJson(text.spec);
   if (parsed.ok()) {
     row.spec = std::move(*parsed);
   } else {
-    row.spec.name = name;
-    row.unreadable = core::UnreadableSpec{spec, parsed.error().message};
+    row.unreadable = core::UnreadableSpec{std::move(text.spec), parsed.error().message};
   }
   return row;
+}
+
+core::JobRow ReadJob(Database& database, Statement& statement) {
+  return ReadJob(ReadJobText(database, statement));
 }
 
 std::string Placeholders(const char* columns) {

@@ -82,7 +82,14 @@ void VisitLease(Row& row, Visit&& visit) {
 inline constexpr const char* kJobColumns =
     "id, group_id, request_id, name, spec, inspection, prediction, submitted_at, forced, "
     "auto_micro_batch, user";
-// A spec that the present schema refuses makes the job unreadable, and is no error.
+// A job as it is stored, its JSON still to be read.
+struct JobText {
+  core::JobRow row;
+  std::string spec, inspection, prediction;
+};
+JobText ReadJobText(Database& database, Statement& statement);
+// A spec that the present schema refuses makes the job unreadable, and is no error. Thread-safe.
+core::JobRow ReadJob(JobText text);
 core::JobRow ReadJob(Database& database, Statement& statement);
 
 // Of one job: host, job, and whether both were on CPU slots, of those on its hosts at its time.
