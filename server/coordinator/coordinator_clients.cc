@@ -269,12 +269,12 @@ void Coordinator::RemoveWorker(const std::string& worker, const auth::Caller& ca
   Drain();  // a worker that has just left is not connected any more
   const auto found = FindWorker(worker);
   if (!found) return answer(found.error());
-  if (!core::MayBeRemoved(**found)) {
-    const auto& holder = (*found)->holder;
+  if (!core::MayBeRemoved(state_, **found)) {
+    const std::optional<base::JobId> job = core::LiveJobOn(state_, **found);
     const std::string why =
-        holder ? "it holds a rank of " + base::ToString(holder->job) +
-                     ": cancel that job, and fence the worker if it does not come back"
-               : "it is connected: stop it on its host first";
+        job ? "it holds a rank of " + base::ToString(*job) +
+                  ": cancel that job, and fence the worker if it does not come back"
+            : "it is connected: stop it on its host first";
     return answer(
         base::Error{base::Code::kConflict, "worker '" + worker + "' can't be removed: " + why});
   }

@@ -38,26 +38,48 @@ void SendStop(Turn& turn, const Rank& rank, int64_t grace_us) {
   turn.Perform(StopRank{rank.row.worker, rank.row.key, grace_us});
 }
 
+// How it ended is not known, and its worker has been away for too long.
+bool IsGivenUp(Turn& turn, const Rank& rank) {
+  const Worker& worker = WorkerOf(turn.state, rank);
+  return rank.row.proof == Proof::kNone && !worker.connected &&
+         turn.now.steady - worker.away_since >= turn.state.options.worker_grace_us;
+}
+
 // A rank that another attempt would have to wait for, or whose worker may yet come back in time.
 bool IsUnproven(Turn& turn, const Rank& rank, bool goes_on) {
-  if (rank.row.proof != Proof::kNone) return false;
-  const Worker& worker = WorkerOf(turn.state, rank);
-  const bool given_up = !worker.connected &&
-                        turn.now.steady - worker.away_since >= turn.state.options.worker_grace_us;
-  return !given_up || goes_on;
+  return rank.row.proof == Proof::kNone && (goes_on || !IsGivenUp(turn, rank));
 }
 
 // Whether the device's worker still owes its word after the rank's end.
 bool AwaitsDeviceWord(Turn& turn, const Rank& rank) {
   const Worker& worker = WorkerOf(turn.state, rank);
-  return worker.connected && worker.word == DeviceWord::kUnknown &&
+  return worker.holder == rank.row.key && worker.connected && worker.word == DeviceWord::kUnknown &&
          turn.now.steady - rank.ended_steady < turn.state.options.device_word_timeout_us;
 }
 
-void ReleaseDevices(Turn& turn, const LiveAttempt& attempt) {
-  for (const Rank& rank : attempt.ranks) WorkerOf(turn.state, rank).holder.reset();
+// Of those ranks that still have one.
+template <class Which>
+void ReleaseDevices(Turn& turn, const LiveAttempt& attempt, const Which& which) {
+  bool any = false;
+  for (const Rank& rank : attempt.ranks) {
+    std::optional<job::RankKey>& holder = WorkerOf(turn.state, rank).holder;
+    if (holder != rank.row.key || !which(rank)) continue;
+    holder.reset();
+    any = true;
+  }
+  if (!any) return;
   UpdateFreeOfHosts(turn, attempt);
   turn.placement_may_change = true;  // a host may be empty now, though its devices be not free
+}
+
+// An end that waits for a host, which may never come back, keeps no device of another.
+void ReleaseWhatHasEnded(Turn& turn, const LiveAttempt& attempt) {
+  const bool may_take_for_ever =
+      std::ranges::any_of(attempt.ranks, [&](const Rank& rank) { return IsGivenUp(turn, rank); });
+  if (!may_take_for_ever) return;
+  ReleaseDevices(turn, attempt, [&](const Rank& rank) {
+    return rank.row.proof != Proof::kNone && !AwaitsDeviceWord(turn, rank);
+  });
 }
 
 // Gives the devices to the ranks.
@@ -221,9 +243,10 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
   const bool tries_smaller = MayTrySmaller(job, end), restarts = MayRestart(job, end),
              goes_elsewhere = MayGoElsewhere(job, end), comes_back = MayComeBack(job, end);
   const bool goes_on = tries_smaller || restarts || goes_elsewhere || comes_back;
-  for (const Rank& rank : attempt.ranks) {
-    if (IsUnproven(turn, rank, goes_on) || AwaitsDeviceWord(turn, rank)) return;
-  }
+  const bool is_settled = std::ranges::none_of(attempt.ranks, [&](const Rank& rank) {
+    return IsUnproven(turn, rank, goes_on) || AwaitsDeviceWord(turn, rank);
+  });
+  if (!is_settled) return ReleaseWhatHasEnded(turn, attempt);
   if (HasFailedTrial(attempt, end)) attempt.row.trial = Trial::kFailed;
   attempt.row.end = end;
   attempt.row.ended_at = WhenEnded(attempt, turn.now.wall);
@@ -233,7 +256,7 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
       tries_smaller ? " in its trial" : ": " + std::string(job::Name(end.outcome));
   Say(turn, job.row.id,
       "attempt " + std::to_string(attempt.row.attempt) + " ended" + how + ": " + end.message);
-  ReleaseDevices(turn, attempt);
+  ReleaseDevices(turn, attempt, [](const Rank&) { return true; });
   if (tries_smaller) {
     TrySmaller(turn, job);
   } else if (restarts) {

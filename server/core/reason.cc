@@ -74,7 +74,8 @@ std::string StopReason(const State& state, const LiveAttempt& attempt) {
   }
   for (const Rank& rank : attempt.ranks) {
     const Worker& worker = state.workers.at(rank.row.worker);
-    if (worker.connected && worker.word == DeviceWord::kUnknown)
+    const bool has_it = worker.holder == rank.row.key;
+    if (has_it && worker.connected && worker.word == DeviceWord::kUnknown)
       return "waits until the device of " + rank.row.worker + " is free";
   }
   return "";

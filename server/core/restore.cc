@@ -27,7 +27,10 @@ void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored,
     const auto ack = acks.find(row.key);
     const job::RankKey key = row.key;
     attempt.ranks.push_back({std::move(row), ack == acks.end() ? 0 : ack->second, now.steady});
-    WorkerOf(state, attempt.ranks.back()).holder = key;
+    const Rank& rank = attempt.ranks.back();
+    std::optional<job::RankKey>& holder = WorkerOf(state, rank).holder;
+    // One that has ended may have given its device to another.
+    if (!holder || rank.row.proof == Proof::kNone) holder = key;
   }
   CHECK(static_cast<int64_t>(attempt.ranks.size()) == job.row.spec.devices)
       << base::ToString(job.row.id) << " has a torn gang";

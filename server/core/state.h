@@ -133,10 +133,12 @@ struct Worker {
   bool lost = false;                  // away for lost_after
   bool host_restarted = false;        // since the holder was placed
   DeviceWord word = DeviceWord::kUnknown;
-  std::string reason;                  // of kNotFree
-  std::optional<job::RankKey> holder;  // the rank placed here whose attempt has not ended
-  std::vector<job::RankKey> strays;    // running ranks of ended attempts: being stopped
-  placement::DeviceId device = 0;      // in State::free
+  std::string reason;  // of kNotFree
+  // The rank placed here whose attempt has not ended. One that has ended itself gives the device
+  // back before its attempt, where that waits for a host that is away for long (gang.cc).
+  std::optional<job::RankKey> holder;
+  std::vector<job::RankKey> strays;  // running ranks of ended attempts: being stopped
+  placement::DeviceId device = 0;    // in State::free
 };
 
 // Who looks at a job, for whom, since when.
@@ -252,8 +254,11 @@ std::string_view WorkerState(const State& state, const Worker& worker);
 // Of DIRTY and of a drained device: why, in plain words; and who has leased it next. Else empty.
 std::string WorkerReason(const State& state, const Worker& worker);
 
-// Whether it may leave the inventory: it is not connected and holds no attempt.
-bool MayBeRemoved(const Worker& worker);
+// The job with a live attempt that has a rank there, though that rank may have ended; or none.
+std::optional<base::JobId> LiveJobOn(const State& state, const Worker& worker);
+
+// Whether it may leave the inventory: it is not connected, and no live attempt names it.
+bool MayBeRemoved(const State& state, const Worker& worker);
 
 // The worker's device, as constraints speak of it.
 job::SiteDevice SiteDeviceOf(const WorkerRow& worker);

@@ -179,11 +179,22 @@ void Handle(Turn& turn, const WorkerFenced& event) {
   EndRank(turn, *live.job, *live.rank, Proof::kFenced);
 }
 
-bool MayBeRemoved(const Worker& worker) { return !worker.connected && !worker.holder; }
+std::optional<base::JobId> LiveJobOn(const State& state, const Worker& worker) {
+  for (const auto& [id, job] : state.live) {
+    if (std::ranges::count(job->attempt->ranks, worker.row.name,
+                           [](const Rank& rank) { return rank.row.worker; }) > 0)
+      return id;
+  }
+  return std::nullopt;
+}
+
+bool MayBeRemoved(const State& state, const Worker& worker) {
+  return !worker.connected && !LiveJobOn(state, worker);
+}
 
 void Handle(Turn& turn, const WorkerRemoved& event) {
   const auto found = turn.state.workers.find(event.worker);
-  if (found == turn.state.workers.end() || !MayBeRemoved(found->second)) return;
+  if (found == turn.state.workers.end() || !MayBeRemoved(turn.state, found->second)) return;
   turn.state.free.Remove(found->second.device);
   turn.state.devices[found->second.device] = nullptr;
   LeaveHost(turn.state, found->second);

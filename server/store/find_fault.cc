@@ -13,9 +13,11 @@ constexpr int64_t kLastTime = int64_t{1} << 60;  // micros: beyond all calendars
 
 bool IsTime(base::WallMicros at) { return at >= 0 && at < kLastTime; }
 
-// Ranks are numbered from 0 without a gap, each on a worker of its own.
+// Ranks are numbered from 0 without a gap, each on a worker of its own. One that has ended may have
+// given its device to another job's.
 std::string FindFaultOfRanks(const core::UnfinishedJob& job, const std::set<std::string>& workers,
                              std::set<std::string>* taken) {
+  std::set<std::string> own;
   for (size_t i = 0; i < job.ranks.size(); ++i) {
     const core::RankRow& rank = job.ranks[i];
     const std::string name = ToString(rank.key);
@@ -24,7 +26,9 @@ std::string FindFaultOfRanks(const core::UnfinishedJob& job, const std::set<std:
       return name + " is not rank " + std::to_string(i) + " of " + base::ToString(job.row.id);
     if (!workers.contains(rank.worker))
       return name + " is on '" + rank.worker + "', which is no worker";
-    if (!taken->insert(rank.worker).second) return "two ranks are on '" + rank.worker + "'";
+    const bool may_be_anothers = rank.proof != core::Proof::kNone;
+    if (!own.insert(rank.worker).second || (!may_be_anothers && !taken->insert(rank.worker).second))
+      return "two ranks are on '" + rank.worker + "'";
     if (!IsTime(rank.ended_at)) return name + " ended at " + std::to_string(rank.ended_at);
   }
   return "";
