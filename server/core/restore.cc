@@ -83,6 +83,7 @@ State Restore(const Options& options, StoredState stored, const Now& now) {
   State state;
   state.options = options;
   state.site = std::move(stored.site);
+  state.gaps = std::move(stored.gaps);
   state.next_job = stored.next_job;
   state.next_group = stored.next_group;
   state.next_lease = stored.next_lease;

@@ -20,6 +20,7 @@ struct UnfinishedJob {
 
 struct StoredState {
   std::string site;  // this coordinator's id, chosen when its database was made
+  std::vector<JobGap> gaps;
   int64_t next_job = 1;
   int64_t next_group = 1;
   std::vector<UnfinishedJob> jobs;

@@ -42,6 +42,13 @@ struct UnreadableSpec {
   std::string why;
 };
 
+// Numbers between the last of a backup and the first of the site that was made of it. Some may have
+// been given to jobs in between, of which that site knows nothing.
+struct JobGap {
+  int64_t first = 0;
+  int64_t last = 0;
+};
+
 // What never changes of a job once it is placed. The exception is what UpdateSpec says of a micro
 // batch that was asked as "auto".
 struct JobRow {

@@ -11,12 +11,19 @@ const Job* FindJob(const State& state, base::JobId job) {
   return found == state.jobs.end() ? nullptr : &found->second;
 }
 
+bool IsInGap(const State& state, base::JobId job) {
+  return std::ranges::any_of(state.gaps, [&](const JobGap& gap) {
+    return gap.first <= job.value && job.value <= gap.last;
+  });
+}
+
 std::vector<std::string> EndedJobs(const State& state, const job::JobSpec& spec,
                                    const std::optional<job::Inspection>& inspection) {
   std::vector<std::string> ended;
   const auto add = [&](const std::string& name) {
     const std::optional<base::JobId> id = base::ParseJobId(name);
-    if (id && id->value < state.next_job && FindJob(state, *id) == nullptr) ended.push_back(name);
+    const bool was_given = id && id->value < state.next_job && !IsInGap(state, *id);
+    if (was_given && FindJob(state, *id) == nullptr) ended.push_back(name);
   };
   if (spec.checkpoint.resume_job) add(*spec.checkpoint.resume_job);
   if (!inspection || !inspection->output) return ended;
@@ -78,8 +85,12 @@ namespace {
 std::string WhyDirty(const State& state, const Worker& worker) {
   if (WorkerState(state, worker) != "DIRTY") return "";
   if (!worker.strays.empty()) {
-    return "rank " + std::to_string(worker.strays.front().rank) + " of " +
-           base::ToString(worker.strays.front().job) + ", which has ended, is being stopped there";
+    const job::RankKey& stray = worker.strays.front();
+    const std::string what = IsInGap(state, stray.job)
+                                 ? "which this site does not know since it was restored"
+                                 : "which has ended";
+    return "rank " + std::to_string(stray.rank) + " of " + base::ToString(stray.job) + ", " + what +
+           ", is being stopped there";
   }
   if (worker.word == DeviceWord::kUnknown)
     return "its worker has not said yet that it is free again";

@@ -182,7 +182,8 @@ struct Held {
 
 struct State {
   Options options;
-  std::string site;  // tells job ids of this coordinator from those of others
+  std::string site;          // tells job ids of this coordinator from those of others
+  std::vector<JobGap> gaps;  // what became of these jobs this site does not know
   int64_t next_job = 1;
   int64_t next_group = 1;
   std::map<base::JobId, Job> jobs;                    // not FINISHED
@@ -221,6 +222,9 @@ std::vector<job::SiteDevice> Site(const State& state);
 
 // nullptr: FINISHED, or never there.
 const Job* FindJob(const State& state, base::JobId job);
+
+// Whether the site's backup was written before the number was given, if it was.
+bool IsInGap(const State& state, base::JobId job);
 
 // Of the jobs of this coordinator that the spec names or whose output.dir was found to be its own:
 // those that have ended. It may take over their folder.

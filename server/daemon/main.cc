@@ -98,7 +98,10 @@ int Restore(const trainctl::coordinator::RestoreOptions& options) {
   if (!restored) return Fail(restored.error());
   std::cout << options.directory << " has the site of " << options.file << ": " << restored->jobs
             << " jobs, of which " << restored->ended << " had not ended and have been ended.\n"
-            << "The next one is j" << restored->next_job << ". Start the coordinator:\n"
+            << "The next one is j" << restored->gap.last + 1
+            << ". What was submitted after the backup was written is not known to this site: ranks "
+               "that still\nrun of it are stopped when their workers connect, and what it has "
+               "written stays as it is.\nStart the coordinator:\n"
             << "  traincoordinator --dir " << options.directory << std::endl;
   return 0;
 }

@@ -31,8 +31,10 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxPath = 4000;
 // Numbers that were given after the backup are fewer; those of a restored site begin at a round
-// one.
+// one, or at the seconds since 2026 where these are more. So a second site of the same backup gives
+// none that the first has given, unless that gave more than one a second.
 constexpr int64_t kNumberStride = 100'000;
+constexpr base::WallMicros kNumbersBegan = 1'767'225'600'000'000;  // 2026-01-01 UTC
 // Instructions of SQLite between two looks at whether to give up: a fraction of a millisecond.
 constexpr int kLookEvery = 10'000;
 
@@ -112,12 +114,15 @@ base::WallMicros WrittenAt(const Restoration& wish) {
   return std::min(wish.now, int64_t{file.st_mtim.tv_sec} * 1'000'000);
 }
 
+int64_t LastNumber(int64_t last, base::WallMicros now) {
+  return std::max((last / kNumberStride + 2) * kNumberStride, (now - kNumbersBegan) / 1'000'000);
+}
+
 void Number(Database& database, std::string_view table, int64_t last) {
-  const int64_t next = (last / kNumberStride + 2) * kNumberStride;
   Statement forget(database, "DELETE FROM sqlite_sequence WHERE name = ?");
   forget.Put(table).Run();
   Statement remember(database, "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)");
-  remember.Put(table, next).Run();
+  remember.Put(table, last).Run();
 }
 
 // Of the copy, before it gets its name.
@@ -132,14 +137,17 @@ base::Result<Restored> MakeRestored(Database& database, const Restoration& wish)
   RowWriter writer(database);
   Transaction transaction(database);
   writer.Write(batch);
-  Number(database, "jobs", std::max(state.next_job, wish.last_job));
-  Number(database, "groups", state.next_group);
-  Number(database, "leases", state.next_lease);
+  const int64_t last_job = LastNumber(std::max(state.next_job, wish.last_job), wish.now);
+  Number(database, "jobs", last_job);
+  Number(database, "groups", LastNumber(state.next_group, wish.now));
+  Number(database, "leases", LastNumber(state.next_lease, wish.now));
+  Statement gap(database, "INSERT INTO gaps (first, last) VALUES (?, ?)");
+  gap.Put(state.next_job, last_job).Run();
   if (const base::Status stored = transaction.Commit(); !stored) return stored.error();
   Restored restored;
   restored.jobs = ReadNumber(database, "SELECT COUNT(*) FROM jobs");
   restored.ended = static_cast<int64_t>(state.jobs.size());
-  restored.next_job = LoadState(database).next_job;
+  restored.gap = {state.next_job, last_job};
   if (const base::Status read = database.TakeStatus(); !read) return read.error();
   return restored;
 }

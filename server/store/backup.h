@@ -16,6 +16,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/result.h"
+#include "server/core/rows.h"
 
 namespace trainctl::store {
 
@@ -41,11 +42,12 @@ struct Restoration {
 struct Restored {
   int64_t jobs = 0;   // that were in the backup
   int64_t ended = 0;  // of them, that have been ended (core::EndUnfinished)
-  int64_t next_job = 0;
+  core::JobGap gap;   // numbers that this site does not give: its next is the one behind
 };
 
 // Makes the folder's database of a backup. What comes is numbered far beyond what the backup has,
-// since others were given numbers after it. kConflict: a coordinator has the folder, or it has a
+// since others were given numbers after it. Nor does it get a number of an earlier site of the same
+// backup. kConflict: a coordinator has the folder, or it has a
 // database. kInvalid: a network file system, or a file of a newer version. kNotFound, kExhausted,
 // kIo.
 base::Result<Restored> RestoreBackup(const Restoration& wish);

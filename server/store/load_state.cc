@@ -1,19 +1,21 @@
 #include "server/store/load_state.h"
 
+#include <algorithm>
+#include <atomic>
 #include <limits>
 #include <string>
+#include <thread>
 
 #include "server/store/row_columns.h"
-#include <thread>
 
 namespace trainctl::store {
 namespace {
 
-// The number after the highest that was ever used.
-int64_t NextId(Database& database, std::string_view table) {
 constexpr size_t kTextsAtOnce = 10'000;  // whose memory is taken until they are read
 constexpr size_t kLeastOfAThread = 500;  // so that the thread is worth its start
 
+// The number after the highest that was ever used.
+int64_t NextId(Database& database, std::string_view table) {
   Statement& statement = database.Prepared("SELECT seq FROM sqlite_sequence WHERE name = ?");
   statement.Put(table);
   int64_t last = 0;
@@ -26,6 +28,16 @@ std::string LoadSite(Database& database) {
   std::string id;
   while (statement.Next()) statement.Get(id);
   return id;
+}
+
+std::vector<core::JobGap> LoadGaps(Database& database) {
+  Statement statement(database, "SELECT first, last FROM gaps ORDER BY first");
+  std::vector<core::JobGap> gaps;
+  while (statement.Next()) {
+    core::JobGap& gap = gaps.emplace_back();
+    statement.Get(gap.first, gap.last);
+  }
+  return gaps;
 }
 
 std::vector<core::WorkerRow> LoadWorkers(Database& database) {
@@ -73,18 +85,6 @@ std::vector<core::GroupRow> LoadGroups(Database& database) {
   return groups;
 }
 
-std::vector<core::UnfinishedJob> LoadJobs(Database& database) {
-  Statement statement(
-      database,
-      "SELECT " + std::string(kJobColumns) + ", " + kStatusColumns +
-          " FROM job_status JOIN jobs ON id = job WHERE state != 'FINISHED' ORDER BY job");
-  std::vector<core::UnfinishedJob> jobs;
-  while (statement.Next()) {
-    texts.push_back(ReadJobText(database, statement));
-    VisitStatus(jobs.emplace_back().status, ColumnReader(database, statement));
-    if (texts.size() == kTextsAtOnce) ReadTexts(texts, &jobs);
-  }
-  return jobs;
 // Reading their JSON is most of a start: every core takes part.
 void ReadTexts(std::vector<JobText>& texts, std::vector<core::UnfinishedJob>* jobs) {
   const size_t first = jobs->size() - texts.size();
@@ -102,19 +102,31 @@ void ReadTexts(std::vector<JobText>& texts, std::vector<core::UnfinishedJob>* jo
   texts.clear();
 }
 
+std::vector<core::UnfinishedJob> LoadJobs(Database& database) {
+  Statement statement(
+      database,
+      "SELECT " + std::string(kJobColumns) + ", " + kStatusColumns +
+          " FROM job_status JOIN jobs ON id = job WHERE state != 'FINISHED' ORDER BY job");
+  std::vector<core::UnfinishedJob> jobs;
+  std::vector<JobText> texts;
+  while (statement.Next()) {
+    texts.push_back(ReadJobText(database, statement));
+    VisitStatus(jobs.emplace_back().status, ColumnReader(database, statement));
+    if (texts.size() == kTextsAtOnce) ReadTexts(texts, &jobs);
+  }
+  ReadTexts(texts, &jobs);
+  return jobs;
 }
 
 void LoadAttempt(Database& database, Statement& attempts, Statement& ranks,
                  core::UnfinishedJob* job) {
   attempts.Put(job->row.id.value, job->status.attempt);
   while (attempts.Next()) VisitAttempt(job->attempt.emplace(), ColumnReader(database, attempts));
-  std::vector<JobText> texts;
   ranks.Put(job->row.id.value, job->status.attempt);
   while (ranks.Next()) VisitRank(job->ranks.emplace_back(), ColumnReader(database, ranks));
   if (job->row.unreadable) job->row.spec.devices = static_cast<int64_t>(job->ranks.size());
 }
 
-  ReadTexts(texts, &jobs);
 void LoadAcks(Database& database, const core::UnfinishedJob& job,
               std::map<job::RankKey, int64_t>* acks) {
   Statement& statement =
@@ -133,6 +145,7 @@ void LoadAcks(Database& database, const core::UnfinishedJob& job,
 core::StoredState LoadState(Database& database) {
   core::StoredState state;
   state.site = LoadSite(database);
+  state.gaps = LoadGaps(database);
   state.next_job = NextId(database, "jobs");
   state.next_group = NextId(database, "groups");
   state.workers = LoadWorkers(database);

@@ -294,10 +294,15 @@ constexpr const char* kLabels = R"sql(
 ALTER TABLE workers ADD COLUMN labels TEXT NOT NULL DEFAULT '';
 )sql";
 
+// Numbers of jobs that may have been given after the backup that this site was made of.
+constexpr const char* kGaps = R"sql(
+CREATE TABLE gaps (first INTEGER NOT NULL, last INTEGER NOT NULL) STRICT;
+)sql";
+
 constexpr std::array kMigrations = {kVersion1,  kVersion2,   kVersion3,  kVersion4,  kVersion5,
                                     kVersion6,  kSite,       kVersion8,  kVersion9,  kVersion10,
                                     kVersion11, kVersion12,  kVersion13, kVersion14, kContinuations,
-                                    kLeases,    kRemovedUse, kLabels};
+                                    kLeases,    kRemovedUse, kLabels,    kGaps};
 
 }  // namespace
 

@@ -3,16 +3,16 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import sqlite3
 import subprocess
 import tempfile
-import threading
 import time
 import unittest
 
-from cluster import BIN, Patience, tiny_job
+from cluster import BIN, ClusterTest, Patience, endless_job, tiny_job
 
 POINTS = 600_000  # so many are written for a moment, on any disk
 
@@ -91,25 +91,13 @@ class Backup(Patience, unittest.TestCase):
     def test_a_site_takes_submits_meanwhile_and_one_begins_with_the_backup(self):
         self.fill()
         backup = self.dir / "backup.db"
-        slowest = []
-
-        def submit_until(done):
-            while not done.is_set():
-                began = time.monotonic()
-                self.submit()
-                slowest.append(time.monotonic() - began)
-
-        done = threading.Event()
-        submitter = threading.Thread(target=submit_until, args=[done])
-        submitter.start()
-        began = time.monotonic()
-        said = self.trainctl("admin", "backup", backup)
-        took = time.monotonic() - began
-        done.set()
-        submitter.join()
+        with self.popen("admin", "backup", backup) as client:
+            self.wait_for_bytes(self.dir / "backup.db.partial")
+            during = [self.submit() for _ in range(2)]
+            self.assertFalse(backup.exists(), "the submits waited for the backup")
+            said, err = client.communicate(timeout=120)
+        self.assertEqual(client.returncode, 0, err)
         self.assertIn("it was read again and holds together", said)
-        self.assertLess(max(slowest), max(took, 2), "a submit waited for the backup")
-        jobs = json.loads(self.trainctl("status", "-o", "json"))["jobs"]
         self.stop()
 
         restore = [BIN / "traincoordinator", "restore", "--from", backup, "--dir"]
@@ -122,14 +110,16 @@ class Backup(Patience, unittest.TestCase):
             [*restore, self.dir / "again"], capture_output=True, text=True, timeout=120
         )
         self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertIn("The next one is j200001", told.stdout)
+        (following,) = re.findall(r"The next one is j(\d+)\.", told.stdout)
+        self.assertGreater(int(following), 200_000)
         self.start("again")
         restored = json.loads(self.trainctl("status", "-o", "json"))["jobs"]
-        self.assertLessEqual(len(restored), len(jobs))
+        self.assertIn("j1", {job["id"] for job in restored})
+        self.assertLessEqual({job["id"] for job in restored}, {"j1", *during})
         self.assertEqual({job["outcome"] for job in restored}, {"CANCELLED"})
         points = self.trainctl("metrics", "j1", "-o", "csv").count("\n")
         self.assertGreaterEqual(points, POINTS)
-        self.assertEqual(self.submit(), "j200001")
+        self.assertEqual(self.submit(), f"j{following}")
 
     def test_a_kill_in_the_middle_leaves_no_backup_and_a_whole_site(self):
         self.fill()
@@ -144,6 +134,49 @@ class Backup(Patience, unittest.TestCase):
         self.assertEqual(self.submit(), "j2")
         self.trainctl("admin", "backup", backup)
         self.assertEqual([path.name for path in self.dir.glob("backup*")], ["backup.db"])
+
+
+class Gap(ClusterTest):
+    """Jobs between a backup and the site that was made of it."""
+
+    def restore(self, backup):
+        """The first number of the site that begins with the backup, in the place of this one."""
+        coordinator = self.process("traincoordinator")
+        site = pathlib.Path(coordinator.value_of("--dir"))
+        coordinator.kill()
+        for path in site.glob("coordinator.db*"):
+            path.unlink()
+        command = [BIN / "traincoordinator", "restore", "--from", backup, "--dir", site]
+        told = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.up()
+        return int(re.search(r"The next one is j(\d+)\.", told.stdout)[1])
+
+    def test_what_runs_of_them_is_stopped_and_their_numbers_and_folders_stay_theirs(self):
+        backup = self.dir / "backup.db"
+        self.assertEqual(self.trainctl("admin", "backup", str(backup)).returncode, 0)
+        output = {"output__dir": str(self.dir / "out"), "checkpoint__every_steps": 100_000}
+        first = self.submit(endless_job(**output))
+        self.wait_for_step(first, 2)
+        number = self.restore(backup)
+        self.assertEqual(self.json("status")["jobs"], [])
+        self.expect_devices_free(60)
+        taken = self.trainctl("submit", self.write_job(endless_job(name="after", **output)))
+        self.assertNotEqual(taken.returncode, 0)
+        self.assertIn(f"it belongs to {first} (endless)", taken.stderr)
+        # The stop gave it the time to save.
+        after = self.submit(
+            endless_job(name="after", checkpoint__resume_from=str(self.dir / "out/checkpoints"))
+        )
+        self.assertEqual(after, f"j{number}")
+        self.wait_for_step(after, 3)
+        self.trainctl("cancel", after)
+        self.expect_devices_free(60)
+
+        beyond = self.submit(endless_job(name="beyond"))
+        self.eventually("a second", 10, lambda: time.time() > self.job(beyond)["submitted_at"] + 3)
+        self.assertGreater(self.restore(backup), int(beyond[1:]))
+        self.expect_devices_free(60)
 
 
 if __name__ == "__main__":

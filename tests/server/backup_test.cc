@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -21,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr base::WallMicros kNow = 1'800'000'000'000'000;
+constexpr int64_t kSecondsOf2026 = 32'774'400;  // until then
 const std::atomic<bool> kGoOn = false;
 
 // Half of the cells on the root page of the table are no longer counted.
@@ -42,6 +44,13 @@ void HalveRootOfJobs(const std::string& path) {
   ASSERT_GT(half, 0);
   file.seekp(count_at);
   file.put(static_cast<char>(half >> 8)).put(static_cast<char>(half & 0xff));
+}
+
+// Of this thread, which other tests at the same time do not slow.
+int64_t CpuMicros() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * 1'000'000 + time.tv_nsec / 1'000;
 }
 
 class BackupTest : public testing::Test {
@@ -127,10 +136,23 @@ TEST_F(BackupTest, WhatAKillHasLeftIsReplaced) {
 
 TEST_F(BackupTest, IsGivenUpWhenTheCoordinatorStops) {
   const auto store = FilledSite();
+  {
+    auto database = Database::Open(File("site/coordinator.db"), Database::Mode::kWrite).value();
+    database->Execute(
+        "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers LIMIT 200000) "
+        "INSERT INTO audit (at, actor, action, subject) SELECT n, 'ann', 'submit', 'j1' FROM "
+        "numbers");
+    ASSERT_TRUE(database->TakeStatus().ok());
+  }
+  const int64_t began = CpuMicros();
+  ASSERT_TRUE(WriteBackup(File("site"), File("whole.db"), kGoOn).ok());
+  const int64_t whole = CpuMicros() - began;
   const std::atomic<bool> stops = true;
   const auto made = WriteBackup(File("site"), File("a.db"), stops);
+  const int64_t given_up = CpuMicros() - began - whole;
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, base::Code::kUnavailable);
+  EXPECT_LT(given_up, whole / 4) << "it was read to its end all the same";
   EXPECT_FALSE(fs::exists(File("a.db")) || fs::exists(File("a.db.partial")));
 }
 
@@ -154,19 +176,21 @@ TEST_F(BackupTest, ARestoredSiteHasAllJobsAndNoneThatStartsAgain) {
     const auto store = FilledSite();
     ASSERT_TRUE(WriteBackup(File("site"), File("a.db"), kGoOn).ok());
   }
-  Restoration wish = WishFor(File("a.db"));
-  wish.last_job = 31'415;
-  const auto restored = RestoreBackup(wish);
+  const auto restored = RestoreBackup(WishFor(File("a.db")));
   ASSERT_TRUE(restored.ok()) << restored.error().message;
   EXPECT_EQ(restored->jobs, 2);
   EXPECT_EQ(restored->ended, 2);
-  EXPECT_EQ(restored->next_job, 200'001);
+  EXPECT_EQ(restored->gap.first, 3);
+  EXPECT_EQ(restored->gap.last, kSecondsOf2026);
   const auto store = OpenSqliteStore(File("restored")).value();
   const core::StoredState state = store->LoadState().value();
   EXPECT_TRUE(state.jobs.empty());
-  EXPECT_EQ(state.next_job, 200'001);
-  EXPECT_GT(state.next_group, 100'000);
-  EXPECT_GT(state.next_lease, 100'000);
+  EXPECT_EQ(state.next_job, kSecondsOf2026 + 1);
+  EXPECT_EQ(state.next_group, kSecondsOf2026 + 1);
+  EXPECT_EQ(state.next_lease, kSecondsOf2026 + 1);
+  ASSERT_EQ(state.gaps.size(), 1u);
+  EXPECT_EQ(state.gaps[0].first, 3);
+  EXPECT_EQ(state.gaps[0].last, kSecondsOf2026);
   const auto reader = OpenSqliteReader(File("restored")).value();
   const std::vector<StoredJob> jobs = reader->Jobs({}).value();
   ASSERT_EQ(jobs.size(), 2u);
@@ -176,6 +200,34 @@ TEST_F(BackupTest, ARestoredSiteHasAllJobsAndNoneThatStartsAgain) {
   EXPECT_EQ(attempts.back().row.end->outcome, job::Outcome::kNodeLost);
   EXPECT_EQ(reader->Audit(1).value().at(0).action, "restore");
   EXPECT_EQ(fs::exists(File("restored/coordinator.db.partial")), false);
+}
+
+// Each such site gives its jobs numbers of its own: a rank, a folder or a log is one job's.
+TEST_F(BackupTest, TheSecondSiteOfABackupGivesNoNumberOfTheFirst) {
+  {
+    const auto store = FilledSite();
+    ASSERT_TRUE(WriteBackup(File("site"), File("a.db"), kGoOn).ok());
+  }
+  ASSERT_TRUE(RestoreBackup(WishFor(File("a.db"))).ok());
+  Restoration again = WishFor(File("a.db"));
+  again.directory = File("again");
+  again.now += 3'600'000'000;
+  const auto second = RestoreBackup(again);
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_EQ(second->gap.last, kSecondsOf2026 + 3600);
+}
+
+TEST_F(BackupTest, WhereTheClockIsWrongNumbersAreStillFarBeyondTheBackups) {
+  {
+    const auto store = FilledSite();
+    ASSERT_TRUE(WriteBackup(File("site"), File("a.db"), kGoOn).ok());
+  }
+  Restoration wish = WishFor(File("a.db"));
+  wish.now = 0;
+  wish.last_job = 31'415;
+  const auto restored = RestoreBackup(wish);
+  ASSERT_TRUE(restored.ok()) << restored.error().message;
+  EXPECT_EQ(restored->gap.last, 200'000);
 }
 
 // What restoring wrote is in the file, not in a log that a failed checkpoint would have left.

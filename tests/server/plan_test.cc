@@ -72,6 +72,11 @@ TEST(MakePlan, NamesTheOwnerOfItsFolderOnceThatHasEnded) {
   EXPECT_EQ(ended("site", "j3"), none);
   EXPECT_EQ(ended("elsewhere", "j2"), none);
   EXPECT_EQ(ended("site", "j9"), none) << "a job that is not there yet";
+  state.gaps = {{5, 7}};
+  EXPECT_EQ(ended("site", "j4"), std::vector<std::string>{"j4"});
+  EXPECT_EQ(ended("site", "j5"), none) << "a job after the backup: it may still run";
+  EXPECT_EQ(ended("site", "j7"), none);
+  EXPECT_EQ(ended("site", "j8"), std::vector<std::string>{"j8"});
   job.row.inspection.reset();
   job.row.spec.checkpoint.resume_job = "j2";
   EXPECT_EQ(MakePlan(state, job, job.attempt->ranks.front().row, {}).ended_jobs, second);

@@ -236,6 +236,43 @@ TEST(Migrate, AJobOfAnOlderCoordinatorAskedForANumber) {
   EXPECT_EQ(state.jobs[0].attempt->trial, core::Trial::kNone);
 }
 
+TEST(Migrate, ASiteOfEachEarlierVersionGoesOn) {
+  const int64_t newest = std::ssize(Schema());
+  for (int64_t version = 1; version < newest; ++version) {
+    SCOPED_TRACE("version " + std::to_string(version));
+    TemporaryFolder folder;
+    {
+      auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+      ASSERT_TRUE(Migrate(*database, Schema().first(version)).ok());
+      database->Execute("INSERT INTO submissions VALUES ('old', 0, 5)");
+      Statement job(*database,
+                    "INSERT INTO jobs (id, group_id, request_id, name, spec, inspection, "
+                    "prediction, submitted_at) VALUES (1, 0, 'old', 'old', ?, '', '', 5)");
+      job.Put(std::string_view(job::ToJson(SampleJob(1, "old", "old").spec))).Run();
+      database->Execute(
+          "INSERT INTO job_status (job, state, attempt, restarts, cancel_requested, started_at, "
+          "ended_at, step, steps, peak_allocated_bytes) VALUES (1, 'QUEUED', 0, 0, 0, 0, 0, 0, 0, "
+          "0); INSERT INTO series (id, job, name, rank, phase, attempt, latest_step, total, count) "
+          "VALUES (1, 1, 'loss', 0, '', 1, 1, 2.5, 1); INSERT INTO points VALUES (1, 1, 1, 2.5, "
+          "6)");
+      ASSERT_TRUE(database->TakeStatus().ok());
+    }
+    const auto store = OpenSqliteStore(folder.path());
+    ASSERT_TRUE(store.ok()) << store.error().message;
+    ASSERT_TRUE((*store)->Apply(SubmitBatch(2, "new")).ok());
+    const core::StoredState state = (*store)->LoadState().value();
+    ASSERT_EQ(state.jobs.size(), 2u);
+    EXPECT_EQ(job::ToJson(state.jobs[0].row.spec), job::ToJson(SampleJob(1, "old", "old").spec));
+    EXPECT_EQ(state.next_job, 3);
+    EXPECT_TRUE(state.gaps.empty());
+    const auto summaries = OpenSqliteReader(folder.path()).value()->Summaries({1}).value();
+    ASSERT_EQ(summaries.size(), 1u);
+    EXPECT_EQ(summaries[0].mean(), 2.5);
+    EXPECT_TRUE(
+        std::filesystem::exists(folder.database() + ".v" + std::to_string(version) + ".bak"));
+  }
+}
+
 TEST(Migrate, WhatAnOlderCoordinatorRecordedWasAccepted) {
   TemporaryFolder folder;
   {
