@@ -29,8 +29,8 @@ void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored,
     attempt.ranks.push_back({std::move(row), ack == acks.end() ? 0 : ack->second, now.steady});
     const Rank& rank = attempt.ranks.back();
     std::optional<job::RankKey>& holder = WorkerOf(state, rank).holder;
-    // One that has ended may have given its device to another.
-    if (!holder || rank.row.proof == Proof::kNone) holder = key;
+    // One of an attempt that ends may have given its device to another's.
+    if (rank.row.proof == Proof::kNone || !attempt.row.stop) holder = key;
   }
   CHECK(static_cast<int64_t>(attempt.ranks.size()) == job.row.spec.devices)
       << base::ToString(job.row.id) << " has a torn gang";
