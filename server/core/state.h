@@ -134,8 +134,8 @@ struct Worker {
   bool host_restarted = false;        // since the holder was placed
   DeviceWord word = DeviceWord::kUnknown;
   std::string reason;  // of kNotFree
-  // The rank placed here whose attempt has not ended. One that has ended itself gives the device
-  // back before its attempt, where that waits for a host that is away for long (gang.cc).
+  // The rank placed here whose attempt has not ended. One that has ended itself may give the device
+  // back before its attempt does (gang.cc).
   std::optional<job::RankKey> holder;
   std::vector<job::RankKey> strays;  // running ranks of ended attempts: being stopped
   placement::DeviceId device = 0;    // in State::free

@@ -31,8 +31,8 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxPath = 4000;
 // Numbers that were given after the backup are fewer; those of a restored site begin at a round
-// one, or at the seconds since 2026 where these are more. So a second site of the same backup gives
-// none that the first has given, unless that gave more than one a second.
+// one, or at the seconds since 2026 where these are more. A second site of the same backup gives
+// none of the first's, unless that gave more than one a second.
 constexpr int64_t kNumberStride = 100'000;
 constexpr base::WallMicros kNumbersBegan = 1'767'225'600'000'000;  // 2026-01-01 UTC
 // Instructions of SQLite between two looks at whether to give up: a fraction of a millisecond.
