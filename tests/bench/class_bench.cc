@@ -38,7 +38,7 @@ using Waits = std::map<int64_t, std::vector<double>>;
 class ClassDay {
  public:
   explicit ClassDay(const Day& day) : day_(day), random_(day.seed) {
-    state_.options.max_queued_jobs = day.jobs;
+    state_.options.policy.max_queued_jobs = day.jobs;
     state_.options.policy.everyone.max_running_devices = std::max<int64_t>(16, day.devices / 32);
     state_.options.policy.half_life_us = 4 * 3600 * kSecond;
     for (int64_t device = 0; device < day.devices; ++device) AddWorker(device);
