@@ -175,6 +175,17 @@ TEST_F(AgentTest, AMissingModelIsALaunchFailureThatNamesHostAndPath) {
   EXPECT_FALSE(failure.worker_fault) << "another worker has no such model either";
 }
 
+TEST_F(AgentTest, MissingValidationDataAreALaunchFailureSinceAnotherHostMayHaveThem) {
+  StartAgent();
+  job::RankPlan plan = *job::RankPlanFromJson(Plan("exit 0"));
+  plan.job.data.val_path = "/no/such/rows";
+  coordinator_.Start(kRank0, job::ToJson(plan));
+  const auto failure = std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0));
+  EXPECT_THAT(failure.message,
+              testing::AllOf(HasSubstr("/no/such/rows"), HasSubstr("data.val_path")));
+  EXPECT_FALSE(failure.worker_fault);
+}
+
 TEST_F(AgentTest, AMissingShimProgramIsALaunchFailure) {
   options_.shim_program = "/no/such/trainshim";
   StartAgent();

@@ -8,6 +8,7 @@
 
 #include "common/base/file.h"
 #include "common/job/hub_id.h"
+#include "common/job/trains.h"
 #include "common/rank/cpu_list.h"
 #include "common/rank/rank_json.h"
 #include "proto/trainctl.pb.h"
@@ -98,6 +99,8 @@ base::Status HeldRank::Prepare(const Launch& launch, ShimCommand& command) {
   // The rank itself looks into the Hugging Face cache.
   if (!job::IsHubId(plan->job.model.path)) add("--needs", "model.path=" + plan->job.model.path);
   add("--needs", "data.path=" + plan->job.data.path);
+  if (plan->job.data.val_path && job::Trains(plan->job))
+    add("--needs", "data.val_path=" + *plan->job.data.val_path);
   nlohmann::json attempt = nlohmann::json::object();
   if (launch.energy_joules) attempt["energy_joules_at_start"] = *launch.energy_joules;
   if (const base::Status written =
