@@ -67,8 +67,13 @@ class Generate : public Verb {
  private:
   // Each picture has a prompt, if an empty one.
   base::Status PairPrompts() {
-    for (std::string& image : images_)
-      image = std::filesystem::absolute(image).lexically_normal().string();
+    for (std::string& image : images_) {
+      if (image.empty())
+        return base::Error{base::Code::kInvalid, "--image '': expected the path of a picture"};
+      std::error_code error;
+      image = std::filesystem::absolute(image, error).lexically_normal().string();
+      if (error) return base::Error{base::Code::kIo, "--image: " + error.message()};
+    }
     if (prompts_.empty()) prompts_.resize(images_.size());
     if (prompts_.empty())
       return base::Error{base::Code::kInvalid, "give --prompt TEXT, or --image FILE"};

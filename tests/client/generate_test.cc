@@ -156,6 +156,9 @@ TEST_F(GenerateTest, WhatIsWrongInTheWordsIsSaidByKey) {
   EXPECT_THAT(Trainctl({"generate", "tiny"}).err, HasSubstr("give --prompt TEXT, or --image FILE"));
   EXPECT_THAT(Generate({"--prompt", "Two", "--image", "a.png"}).err,
               HasSubstr("--prompt stands 2 times, expected once, or once for each --image"));
+  const Ended empty = Generate({"--image", ""});
+  EXPECT_EQ(empty.code, kExitUsage);
+  EXPECT_THAT(empty.err, HasSubstr("--image '': expected the path of a picture"));
   const Ended ended = Generate({"--temperature", "hot"});
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_THAT(ended.err, HasSubstr("eval.temperature"));
