@@ -29,6 +29,8 @@ std::string InspectionKey(const job::JobSpec& job) {
   key.model = job.model;
   key.data = job.data;
   key.train.max_seq_length = job.train.max_seq_length;
+  key.eval.prompts = job.eval.prompts;
+  key.eval.images = job.eval.images;
   if (job::WritesOutput(job)) key.output = job.output;
   key.checkpoint.resume_from = job.checkpoint.resume_from;
   if (!job::Trains(job)) key.train.max_steps = 0;  // no data are read

@@ -87,6 +87,22 @@ TEST_F(SubmitTest, ExperimentsWithTheSameModelAndDataAreInspectedOnce) {
   EXPECT_EQ(coordinator_.inspections_asked, 1);
 }
 
+TEST_F(SubmitTest, ExperimentsWithOtherPromptsOrPicturesAreInspectedOneByOne) {
+  const auto inspected = [&](const std::string& eval, const std::string& second) {
+    coordinator_.inspections_asked = 0;
+    Trainctl({"submit", "--dry-run", File("my-lab.json", R"({"base": {"version": 1,
+      "model": {"path": "/models/tiny"}, "data": {"path": "/data/rows.json"},
+      "train": {"global_batch_size": 8, "micro_batch_size": 2, "max_steps": 0},
+      "eval": )" + eval + R"(}, "experiments": [{"name": "one", "set": {}},
+      {"name": "two", "set": )" + second + "}]}")});
+    return coordinator_.inspections_asked;
+  };
+  const std::string picture = R"({"prompts": ["a"], "images": ["/a.png"]})";
+  EXPECT_EQ(inspected(picture, R"({"eval.images": ["/bad.png"]})"), 2);
+  EXPECT_EQ(inspected(picture, R"({"eval.prompts": ["b"]})"), 2);
+  EXPECT_EQ(inspected(picture, R"({"eval.max_new_tokens": 9})"), 1) << "nobody reads that";
+}
+
 TEST_F(SubmitTest, ANameOfALabFileIsTheGroups) {
   Trainctl({"submit", File("my-lab.json", kLab), "--name", "second"});
   EXPECT_EQ(coordinator_.submissions.front().group_name(), "second");
