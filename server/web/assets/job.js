@@ -194,8 +194,9 @@ at("whole").addEventListener("click", () => {
 let drawAdvice = null;
 at("advice").addEventListener("toggle", () => guarded(async () => {
   if (!at("advice").open || drawAdvice) return;
-  drawAdvice = adviceChart(at("ways"));
   const advice = await ask("/api/advice", { job });
+  if (drawAdvice) return;  // opened twice before the answer
+  drawAdvice = adviceChart(at("ways"));
   at("advised").textContent = `${formatNumber(advice.considered)} ways on ${advice.devices} × ${advice.device}, `
     + `${formatNumber(advice.fitting.length)} fit. Each trains the same: rows, steps, global batch and learning rate stay.`;
   at("excluded").replaceChildren(...advice.excluded.map(
