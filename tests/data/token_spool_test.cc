@@ -1,12 +1,11 @@
 #include "worker/rank/data/token_spool.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <filesystem>
 #include <numeric>
 
+#include "tests/files/file_limit.h"
 #include "tests/files/scratch_directory.h"
 
 namespace trainctl::data {
@@ -35,26 +34,6 @@ TokenStore Taken(TokenSpool& spool) {
   SpoolFile file;
   return spool.Take(&file).value();
 }
-
-// The process's files may not grow beyond it meanwhile.
-class FileLimit {
- public:
-  explicit FileLimit(rlim_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    on_limit_ = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit small{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &small);
-  }
-  ~FileLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, on_limit_);
-  }
-  FileLimit(const FileLimit&) = delete;
-
- private:
-  rlimit before_;
-  void (*on_limit_)(int) = nullptr;
-};
 
 TEST(TokenSpool, ManyTokensAreInAFileThatHasNoName) {
   const ScratchDirectory scratch;

@@ -20,24 +20,25 @@ class ListSpool {
  public:
   static constexpr size_t kMostItems = 1 << 20;  // in memory
 
-  // folder: "", or one that can't be written: all stay in memory.
+  // folder: "", or one that can't be written or is full: all stay in memory.
   explicit ListSpool(std::string folder = "") : folder_(std::move(folder)) {}
 
-  // Errors: those of SpoolFile::Append.
+  // Errors: those of SpoolFile::Map. Nothing more is taken then.
   base::Status Append(const T& item) {
     rest_.push_back(item);
     if (rest_.size() < kMostItems || folder_.empty()) return base::Ok{};
-    if (file_.is_open() || file_.Open(folder_)) return Write();
-    folder_.clear();
-    return base::Ok{};
+    if (!file_.is_open() && !file_.Open(folder_)) return GiveUp();
+    return Write();
   }
 
   int64_t size() const { return written_ + std::ssize(rest_); }
 
   // All of them; nothing is left. Errors: those of Append.
   base::Result<KeptList<T>> Take() {
+    if (file_.is_open()) {
+      if (auto wrote = Write(); !wrote) return wrote.error();
+    }
     if (!file_.is_open()) return KeptList<T>(std::exchange(rest_, {}));
-    if (auto wrote = Write(); !wrote) return wrote.error();
     auto map = file_.Map();
     if (!map) return map.error();
     const auto file = std::make_shared<const files::MappedFile>(std::move(*map));
@@ -49,10 +50,24 @@ class ListSpool {
 
  private:
   base::Status Write() {
-    auto appended = file_.Append(std::as_bytes(std::span(rest_)));
+    if (!file_.Append(std::as_bytes(std::span(rest_)))) return GiveUp();
     written_ += std::ssize(rest_);
     rest_.clear();
-    return appended;
+    return base::Ok{};
+  }
+
+  // There is no file: all is in memory again.
+  base::Status GiveUp() {
+    if (written_ > 0) {
+      auto map = file_.Map();
+      if (!map) return map.error();
+      const auto* items = reinterpret_cast<const T*>(map->bytes().data() + SpoolFile::kHeadBytes);
+      rest_.insert(rest_.begin(), items, items + written_);
+    }
+    written_ = 0;
+    file_ = SpoolFile();
+    folder_.clear();
+    return base::Ok{};
   }
 
   std::string folder_;

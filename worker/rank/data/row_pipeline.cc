@@ -58,7 +58,10 @@ void RowPipeline::Join() {
   auto made = job->rows.Take();
   CHECK(made.ok()) << made.error().message;  // is in memory
   const base::Status kept = rows_->Append(std::move(*made), options_.most_rows - rows_->count());
-  if (IsWanted()) status_ = kept.ok() ? job->status : kept;
+  if (!kept)
+    status_ = kept;
+  else if (IsWanted())
+    status_ = job->status;
   if (options_.progress) options_.progress(job->chunk.done_bytes);
 }
 
