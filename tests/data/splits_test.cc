@@ -89,6 +89,21 @@ TEST_F(SplitsTest, AnInspectionCountsBothAndTakesTheLongestRow) {
   EXPECT_EQ(inspection->longest_row, 9);
 }
 
+TEST_F(SplitsTest, ATableIsRefusedWhereTheFormatReadsNone) {
+  const std::string name = "train-00000-of-00001.parquet";
+  std::filesystem::rename(folder_ + "/train.jsonl", folder_ + "/" + name);
+  directory_.Write("text.txt", "abc");
+  for (const auto format : {job::DataFormat::kPlain, job::DataFormat::kBin}) {
+    data_ = {.path = folder_, .format = format, .split = "train"};
+    EXPECT_THAT(Fault(), HasSubstr(name + ": rows of Arrow or Parquet"))
+        << static_cast<int>(format);
+  }
+  data_ = {.path = directory_.path() + "/text.txt", .format = job::DataFormat::kPlain};
+  data_.val_path = folder_;
+  data_.val_split = "train";
+  EXPECT_THAT(Fault(), HasSubstr(name + ": rows of Arrow or Parquet"));
+}
+
 TEST_F(SplitsTest, WhatIsNotThereOrTwiceIsTold) {
   data_.split = "test";
   EXPECT_THAT(Fault(), HasSubstr("/data: has no split 'test'"));

@@ -184,19 +184,24 @@ base::Result<DataFiles> FindSplit(const job::DataSpec& data, const std::string& 
                 split + "-00000-of-00001.parquet");
 }
 
-}  // namespace
-
-base::Result<DataFiles> FindDataFiles(const job::DataSpec& data) {
-  if (data.split) return FindSplit(data, *data.split);
+// Those of all splits.
+base::Result<DataFiles> FindAll(const job::DataSpec& data) {
   std::error_code error;
   const bool is_folder = fs::is_directory(data.path, error);
   const bool is_table = !is_folder && (IsNamedAsTable(data.path) || BeginsAsTable(data.path));
-  if (is_table && !HasRows(data.format)) {
-    return NoData(data.path + ": rows of Arrow or Parquet; data.format \"" +
-                  std::string(Name(data.format)) + "\" reads none, \"text\" does");
-  }
   if (!is_folder || !HasRows(data.format)) return DataFiles{{data.path}, is_table};
   return FindFolder(data, data.path);
+}
+
+}  // namespace
+
+base::Result<DataFiles> FindDataFiles(const job::DataSpec& data) {
+  auto found = data.split ? FindSplit(data, *data.split) : FindAll(data);
+  if (found && found->are_tables && !HasRows(data.format)) {
+    return NoData(found->paths.front() + ": rows of Arrow or Parquet; data.format \"" +
+                  std::string(Name(data.format)) + "\" reads none, \"text\" does");
+  }
+  return found;
 }
 
 }  // namespace trainctl::data
