@@ -1,35 +1,15 @@
 #include "worker/rank/process/event_file.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 
+#include "tests/files/file_limit.h"
 #include "worker/rank/process/reporter.h"
 
 namespace trainctl::train {
 namespace {
-
-// In this process no file grows beyond so many bytes, as on a disk that is full.
-class SmallDisk {
- public:
-  explicit SmallDisk(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit small{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &small);
-    handler_ = ::signal(SIGXFSZ, SIG_IGN);
-  }
-  ~SmallDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int) = nullptr;
-};
 
 TEST(EventFile, ThatTakesNoMoreEndsTheCurvesWithANotice) {
   const auto folder =
@@ -41,7 +21,7 @@ TEST(EventFile, ThatTakesNoMoreEndsTheCurvesWithANotice) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   {
-    const SmallDisk disk(4096);
+    const FileLimit disk(4096);
     Reporter reporter(ends[1], clock, /*rank=*/0);  // ends before the disk: it writes until then
     reporter.Track(EventFile::Make(plan, 0, clock.Wall()).value());
     for (int step = 0; step < 1000; ++step) reporter.Record(job::Metric::kLoss, step, 1);
