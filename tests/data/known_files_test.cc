@@ -1,7 +1,6 @@
 #include "worker/rank/data/known_files.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -10,6 +9,8 @@
 
 namespace trainctl::data {
 namespace {
+
+constexpr int64_t kTwoSeconds = 2'000'000'000;  // ns; within them a file may change unnoticed
 
 // A sparse file of this moment.
 std::string Large(const ScratchDirectory& scratch, const std::string& name) {
@@ -42,21 +43,19 @@ TEST(KnownFiles, OfFilesThatMayChangeWithinTheSameTickNoDigestIsKept) {
   EXPECT_FALSE(known->FindDigest(scratch.path() + "/cache"));
 }
 
-// The oldest file that is large: the program itself.
 TEST(KnownFiles, ADigestIsKeptForTheSameFilesAlone) {
   const ScratchDirectory scratch;
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string folder = scratch.path() + "/cache", digest = "xxh64:0123456789abcdef";
-  std::vector<std::string> paths;
-  for (int64_t bytes = 0; bytes < KnownFiles::kLeastKeptBytes;) {
-    paths.push_back(program);
-    bytes += static_cast<int64_t>(std::filesystem::file_size(program));
-  }
-  const auto known = KnownFiles::Of(paths);
+  std::vector<std::string> paths = {Large(scratch, "rows.jsonl")};
+  const auto changed = files::IdentityOf(paths[0]);
+  ASSERT_TRUE(changed.ok());
+  const auto early = KnownFiles::Of(paths, changed->changed_ns + kTwoSeconds - 1);
+  early->KeepDigest(folder, digest);
+  ASSERT_FALSE(early->FindDigest(folder));
+  const auto known = KnownFiles::Of(paths, changed->changed_ns + kTwoSeconds);
   ASSERT_TRUE(known.ok());
   known->KeepDigest(folder, digest);
-  if (!known->FindDigest(folder)) GTEST_SKIP() << "the program was built a second ago";
-  EXPECT_EQ(known->FindDigest(folder), digest);
+  ASSERT_EQ(known->FindDigest(folder), digest);
   EXPECT_FALSE(known->FindDigest(""));
   paths.push_back(scratch.Write("one", "more"));
   EXPECT_FALSE(KnownFiles::Of(paths)->FindDigest(folder));

@@ -14,18 +14,18 @@ constexpr int64_t kSettledNs = 2 * kSecond;  // longer than any file system's ti
 constexpr size_t kMostKeptBytes = 1 << 20;
 constexpr uint64_t kPlaces = 256;  // of a folder; another data set may take one over
 
-int64_t NowNs() {
+}  // namespace
+
+int64_t KnownFiles::NowNs() {
   timespec now;
   ::clock_gettime(CLOCK_REALTIME, &now);
   return now.tv_sec * kSecond + now.tv_nsec;
 }
 
-}  // namespace
-
-base::Result<KnownFiles> KnownFiles::Of(const std::vector<std::string>& paths) {
+base::Result<KnownFiles> KnownFiles::Of(const std::vector<std::string>& paths, int64_t now_ns) {
   KnownFiles known;
   known.paths_ = paths;
-  known.known_ns_ = NowNs();
+  known.known_ns_ = now_ns;
   for (const std::string& path : paths) {
     const auto identity = files::IdentityOf(path);
     if (!identity) return identity.error();

@@ -14,8 +14,9 @@ namespace trainctl::data {
 
 class KnownFiles {
  public:
-  // Before the files are opened. Errors: those of files::IdentityOf.
-  static base::Result<KnownFiles> Of(const std::vector<std::string>& paths);
+  // Before the files are opened. now_ns: since 1970. Errors: those of files::IdentityOf.
+  static base::Result<KnownFiles> Of(const std::vector<std::string>& paths,
+                                     int64_t now_ns = NowNs());
 
   // kInvalid: one of them was changed or replaced since, and which.
   base::Status CheckUnchanged() const;
@@ -30,6 +31,7 @@ class KnownFiles {
   static constexpr int64_t kLeastKeptBytes = 64 << 20;
 
  private:
+  static int64_t NowNs();
   std::string Text() const;
   std::string PathIn(const std::string& folder) const;
 
