@@ -53,8 +53,10 @@ SpoolFile::~SpoolFile() {
 }
 
 base::Error SpoolFile::Fault(int error) const {
-  return {base::CodeOfErrno(error),
-          "the tokens of the data do not fit into " + folder_ + ": " + std::strerror(error)};
+  const base::Code code = base::CodeOfErrno(error);
+  const std::string what =
+      code == base::Code::kExhausted ? " do not fit into " : " can't be written to ";
+  return {code, "the tokens of the data" + what + folder_ + ": " + std::strerror(error)};
 }
 
 base::Status SpoolFile::Open(const std::string& folder) {
