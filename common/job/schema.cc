@@ -120,8 +120,8 @@ std::vector<Field> DataFields() {
       Row("data.val_split", OrNull(split), AT(data.val_split),
           "The split of data.val_path, else of data.path, that is for validation."),
       Row("data.on_broken_picture", on_broken, AT(data.on_broken_picture),
-          "Of captions: refuse names rows whose picture can't be read; skip looks at each picture "
-          "before training and leaves such rows out."),
+          "Of captions: refuse names rows whose picture can't be read; skip decodes each picture "
+          "before training and leaves out rows whose picture is broken."),
       Row("data.mask_prompt", BoolType{}, AT(data.mask_prompt),
           "Train on the answers only (alpaca, chat, completion). Not given: true for chat and "
           "completion, else false."),

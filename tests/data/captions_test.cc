@@ -174,10 +174,12 @@ TEST_F(CaptionsTest, RowsOfBrokenPicturesAreLeftOutWhereTheJobSaysSo) {
   const auto row = [](const std::string& picture, const std::string& text) {
     return "{\"image\": \"" + picture + "\", \"text\": \"" + text + "\"}\n";
   };
-  data_.path = directory_.Write(
-      "rows.jsonl", row(broken, "a") + row(good, "bc") + row("missing", "def") + row(good, "ghij"));
+  data_.path = directory_.Write("rows.jsonl", row(broken, "a") + row(good, "bc") +
+                                                  row("empty.png", "def") + row(good, "ghij"));
+  directory_.Write("empty.png", "");
   const auto load = [&] { return LoadDataset(data_, model_, directory_.path(), 100); };
-  EXPECT_EQ(load()->rows.size(), 4u);
+  const auto all = load();
+  EXPECT_EQ(all->rows.size(), 4u);
   data_.on_broken_picture = job::OnBrokenPicture::kSkip;
   const auto dataset = load();
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
@@ -190,7 +192,20 @@ TEST_F(CaptionsTest, RowsOfBrokenPicturesAreLeftOutWhereTheJobSaysSo) {
   EXPECT_EQ(dataset->skipped[1].row, 2);
   EXPECT_THAT(BrokenText(dataset->skipped),
               AllOf(HasSubstr("row 0: " + broken + ": neither JPEG"),
-                    HasSubstr("row 2: cannot open " + Path("missing"))));
+                    HasSubstr("row 2: " + Path("empty.png") + ": an empty file")));
+  EXPECT_NE(dataset->digest, all->digest);
+  std::filesystem::copy_file(good, directory_.path() + "/empty.png",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_NE(load()->digest, dataset->digest) << "one row less is left out";
+  std::filesystem::copy_file(good, broken, std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(load()->digest, all->digest) << "none is";
+  std::filesystem::remove(directory_.path() + "/empty.png");
+  const auto missing = load();  // perhaps on this host alone
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().code, base::Code::kNotFound);
+  EXPECT_THAT(missing.error().message,
+              HasSubstr("rows.jsonl: row 2: cannot open " + Path("empty.png")));
+  directory_.Write("broken.png", "no picture");
   data_.path = directory_.Write("rows.jsonl", row(broken, "a"));
   EXPECT_THAT(load().error().message, HasSubstr("none of the pictures can be read"));
 }

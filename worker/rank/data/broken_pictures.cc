@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "worker/rank/files/digest.h"
 #include "worker/rank/images/decode.h"
 
 namespace trainctl::data {
@@ -13,36 +14,52 @@ namespace {
 
 constexpr size_t kMostTold = 3;
 
-// "": nothing is wrong with it.
-std::string FaultIn(const images::PictureFile& file) {
+base::Status Look(const images::PictureFile& file) {
   try {
     const auto picture = images::DecodeFile(file);
-    return picture ? "" : picture.error().message;
+    if (!picture) return picture.error();
+    return base::Ok{};
   } catch (const std::exception& exception) {  // there was no memory for it
-    return file.Name() + ": " + exception.what();
+    return base::Error{base::Code::kExhausted, file.Name() + ": " + exception.what()};
   }
 }
 
 }  // namespace
 
-std::vector<BrokenPicture> FindBroken(std::span<const images::PictureFile> files, int threads) {
+base::Result<std::vector<BrokenPicture>> FindBroken(std::span<const images::PictureFile> files,
+                                                    int threads) {
   std::vector<BrokenPicture> broken;
+  base::Status status = base::Ok{};
   std::mutex mutex;
   std::atomic<size_t> next = 0;
   const auto look = [&] {
     for (size_t row = next++; row < files.size(); row = next++) {
-      std::string fault = FaultIn(files[row]);
-      if (fault.empty()) continue;
+      const base::Status seen = Look(files[row]);
+      if (seen) continue;
+      const base::Error& error = seen.error();
       const std::lock_guard lock(mutex);
-      broken.push_back({static_cast<int64_t>(row), std::move(fault)});
+      if (error.code == base::Code::kInvalid) {
+        broken.push_back({static_cast<int64_t>(row), error.message});
+        continue;
+      }
+      status = base::Error{error.code, "row " + std::to_string(row) + ": " + error.message};
+      next = files.size();
     }
   };
   std::vector<std::thread> others;
   for (int i = 1; i < threads; ++i) others.emplace_back(look);
   look();
   for (std::thread& other : others) other.join();
+  if (!status) return status.error();
   std::ranges::sort(broken, {}, &BrokenPicture::row);
   return broken;
+}
+
+std::string DigestWithout(const std::string& digest, std::span<const BrokenPicture> broken) {
+  if (broken.empty()) return digest;
+  std::string text = digest;
+  for (const BrokenPicture& picture : broken) text += " " + std::to_string(picture.row);
+  return files::Digest(std::as_bytes(std::span(text)));
 }
 
 std::string BrokenText(std::span<const BrokenPicture> broken) {

@@ -182,9 +182,11 @@ bool CanBeSampled(job::DataFormat format, const DataFiles& data_files) {
   return format != job::DataFormat::kPlain && format != job::DataFormat::kBin;
 }
 
-void LeaveOutBroken(Tokenized* content, std::vector<BrokenPicture>* skipped) {
-  *skipped = FindBroken(content->pictures, TokenizingThreads());
-  if (skipped->empty()) return;
+base::Status LeaveOutBroken(Tokenized* content, std::vector<BrokenPicture>* skipped) {
+  auto broken = FindBroken(content->pictures, TokenizingThreads());
+  if (!broken) return broken.error();
+  *skipped = std::move(*broken);
+  if (skipped->empty()) return base::Ok{};
   std::vector<Row> rows;
   std::vector<images::PictureFile> pictures;
   auto next = skipped->begin();
@@ -198,6 +200,7 @@ void LeaveOutBroken(Tokenized* content, std::vector<BrokenPicture>* skipped) {
   }
   content->rows = std::move(rows);
   content->pictures = std::move(pictures);
+  return base::Ok{};
 }
 
 // Those of data.path alone.
@@ -229,7 +232,9 @@ base::Result<Dataset> LoadRows(const job::DataSpec& data, const job::ModelShape&
   if (auto same = known->CheckUnchanged(); !same) return same.error();
   teller.Tell(2 * bytes);
   if (looks_at_pictures && data.on_broken_picture == job::OnBrokenPicture::kSkip) {
-    LeaveOutBroken(&*content, &dataset.skipped);
+    if (auto left = LeaveOutBroken(&*content, &dataset.skipped); !left)
+      return base::Error{left.error().code, data.path + ": " + left.error().message};
+    dataset.digest = DigestWithout(dataset.digest, dataset.skipped);
     if (content->rows.empty() && !dataset.skipped.empty()) {
       return Invalid(data.path +
                      ": none of the pictures can be read:" + BrokenText(dataset.skipped));

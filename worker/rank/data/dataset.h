@@ -74,7 +74,7 @@ struct Dataset {
 // which can train nothing, is dropped. max_rows keeps the first rows of the file. Which of them
 // validate is a Philox shuffle of (data.seed), cut by job::SplitRows; or all rows of data.val_path
 // and data.val_split do. Under data.on_broken_picture "skip" each picture is decoded here, and rows
-// of those that can't be read are left out.
+// of those that can't be decoded are left out; one that can't be opened or read is an error.
 //
 // progress: told from time to time, on the calling thread, how many of a total of bytes are done.
 // The file counts twice: once for its digest, once for its tokens. May be empty.
