@@ -39,6 +39,7 @@
 #include "server/coordinator/worker_channel.h"
 #include "server/coordinator/worker_sessions.h"
 #include "server/core/lease_wish.h"
+#include "server/core/queued_jobs.h"
 #include "server/core/step.h"
 #include "server/store/reader.h"
 #include "server/store/store.h"
@@ -196,6 +197,7 @@ class Coordinator {
 
   const core::State& state() const { return state_; }
   core::Now Now() const { return {parts_.clock.Wall(), parts_.clock.Steady()}; }
+  core::QueuedJobs FirstQueued(size_t most) const { return core::FindQueued(state_, most); }
   const WorkerSessions& workers() const { return workers_; }
   LogFiles& logs() { return parts_.logs; }
   ChangeFeed& job_changes() { return job_changes_; }  // flushed every kFlushPeriod

@@ -37,7 +37,8 @@ using StoredJobs = std::vector<store::StoredJob>;
 
 constexpr int64_t kListedJobs = 100;
 constexpr int64_t kMostListedJobs = 1000;
-constexpr int64_t kMostUnfinished = 1000;  // that wait, and as many that run
+constexpr int64_t kMostRunning = 1000;
+constexpr size_t kMostQueued = 1000;
 constexpr size_t kMostCompared = 1000;
 
 Response Document(const Json& members) {
@@ -56,21 +57,21 @@ Json SiteDocument(const v1::ListResponse& list) {
 
 using job::JobState;
 
-base::Result<StoredJobs> JobsOfStates(store::Reader& reader, std::vector<JobState> states) {
-  return reader.Jobs({.states = std::move(states), .limit = kMostUnfinished});
-}
-
-// The newest, and those that have not ended however old they are; the newest first.
-base::Result<StoredJobs> SiteJobs(store::Reader& reader, int64_t limit) {
+// The newest, those that run and those of the queue however old they are; the newest first.
+base::Result<StoredJobs> SiteJobs(store::Reader& reader, int64_t limit,
+                                  const std::vector<base::JobId>& queue) {
   base::Result<StoredJobs> jobs = reader.Jobs({.limit = limit});
   if (!jobs) return jobs;
   std::set<base::JobId> known;
   for (const store::StoredJob& job : *jobs) known.insert(job.row.id);
   using enum JobState;
-  for (const auto& states : {std::vector{kStarting, kRunning, kStopping}, std::vector{kQueued}}) {
-    base::Result<StoredJobs> unfinished = JobsOfStates(reader, states);
-    if (!unfinished) return unfinished;
-    for (store::StoredJob& job : *unfinished) {
+  auto unfinished =
+      reader.Jobs({.states = {kStarting, kRunning, kStopping}, .limit = kMostRunning});
+  if (!unfinished) return unfinished;
+  auto queued = coordinator::ReadJobs(reader, queue);
+  if (!queued) return queued;
+  for (StoredJobs* more : {&*unfinished, &*queued}) {
+    for (store::StoredJob& job : *more) {
       if (known.insert(job.row.id).second) jobs->push_back(std::move(job));
     }
   }
@@ -139,13 +140,35 @@ void Api::Ask(const Answer& answer, Read read, Encode encode) {
   });
 }
 
+// The order of the queue is the core's: the loop knows it.
+template <class Read, class Encode>
+void Api::AskOfQueue(const Answer& answer, Read read, Encode encode) {
+  parts_.loop.Dispatch([this, answer, read, encode] {
+    auto queued = parts_.coordinator.FirstQueued(kMostQueued);
+    Ask<StoredJobs>(
+        answer,
+        [read, queue = std::move(queued.first)](store::Reader& reader) {
+          return read(reader, queue);
+        },
+        [this, encode, jobs = queued.jobs, devices = queued.devices](StoredJobs stored) {
+          Json document = SiteDocument(views::EncodeList(parts_.coordinator, std::move(stored)));
+          document["queued_jobs"] = jobs;
+          document["queued_devices"] = devices;
+          return encode(std::move(document));
+        });
+  });
+}
+
 void Api::Site(const Request& request, Answer answer) {
   const auto limit = NumberOf(request.target, "limit", {1, kMostListedJobs, kListedJobs});
   if (!limit) return answer(ErrorResponse(limit.error()));
-  Ask<StoredJobs>(
-      answer, [limit = *limit](store::Reader& reader) { return SiteJobs(reader, limit); },
-      [this, user = request.caller.name](StoredJobs jobs) {
-        Json document = SiteDocument(views::EncodeList(parts_.coordinator, std::move(jobs)));
+  AskOfQueue(
+      answer,
+      [limit = *limit](store::Reader& reader, const std::vector<base::JobId>& queue) {
+        return SiteJobs(reader, limit, queue);
+      },
+      [this, user = request.caller.name](Json document) {
+        document["unfinished_jobs"] = parts_.coordinator.state().jobs.size();
         document["user"] = user;
         document["version"] = parts_.version;
         return Document(document);
@@ -180,17 +203,14 @@ void Api::Group(const Request& request, Answer answer) {
 }
 
 void Api::Queue(const Request&, Answer answer) {
-  Ask<StoredJobs>(
-      answer, [](store::Reader& reader) { return JobsOfStates(reader, {JobState::kQueued}); },
-      [this](StoredJobs jobs) {
-        Json document = SiteDocument(views::EncodeList(parts_.coordinator, std::move(jobs)));
-        document.erase("workers");
-        document["leases"] = Json::array();
-        const v1::LeasesResponse leases = views::EncodeLeases(parts_.coordinator);
-        for (const v1::Lease& lease : leases.leases())
-          document["leases"].push_back(record::LeaseRecord(lease));
-        return Document(document);
-      });
+  AskOfQueue(answer, coordinator::ReadJobs, [this](Json document) {
+    document.erase("workers");
+    document["leases"] = Json::array();
+    const v1::LeasesResponse leases = views::EncodeLeases(parts_.coordinator);
+    for (const v1::Lease& lease : leases.leases())
+      document["leases"].push_back(record::LeaseRecord(lease));
+    return Document(document);
+  });
 }
 
 void Api::View(const Request& request, Answer answer) {

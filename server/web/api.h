@@ -2,10 +2,11 @@
 // needs. Answers are the records of `trainctl -o json` (common/record), by the same reads as
 // gRPC's.
 //
-//   /api/site                      the newest jobs and all that have   List
-//     ?limit=N                     not ended; workers
+//   /api/site                      the newest jobs, those that run,    List
+//     ?limit=N                     the queue's first; workers
 //   /api/group?group=G             records of a group's jobs           List
-//   /api/queue                     jobs that wait, and leases          Leases
+//   /api/queue                     the first that wait, in the         Leases
+//                                  queue's order; leases
 //   /api/view?job=J                a job's record, its workers         List
 //   /api/job?job=J                 all about it, with memory           Get
 //   /api/series?job=J&name=M       a metric's curves, downsampled      Metrics
@@ -65,6 +66,9 @@ class Api : public Handler {
   // Reads on the read thread; what is found becomes a document on the loop.
   template <class Found, class Read, class Encode>
   void Ask(const Answer& answer, Read read, Encode encode);
+  // The same with the first jobs of the queue, and how many there are.
+  template <class Read, class Encode>
+  void AskOfQueue(const Answer& answer, Read read, Encode encode);
 
   const Parts parts_;
   CurveIndex index_;  // of the read thread

@@ -255,6 +255,36 @@ TEST_F(WebApi, TheQueueHasWhatWaitsAndTheLeases) {
   EXPECT_EQ(queue["leases"][0]["devices"], Json::parse(R"(["a/0"])"));
 }
 
+// The oldest goes first, though so many are newer.
+TEST_F(WebApi, OfALongQueueTheFirstAreShownAndHowManyThereAre) {
+  job::JobSpec first = rpc_test::SmallJob("goes first");
+  first.resources.priority = 90;
+  first.devices = 2;
+  site_.Submit(first);
+  constexpr int kOthers = 1000;
+  v1::SubmitRequest request;
+  request.set_request_id("of many");
+  request.set_group_name("many");
+  for (int i = 0; i < kOthers; ++i)
+    request.add_jobs()->set_job_json(rpc_test::JobJson("other" + std::to_string(i)));
+  v1::SubmitResponse response;
+  const auto status = site_.Call(&v1::Coordinator::Stub::Submit, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  const Json queue = GetJson(site_, "/api/queue");
+  ASSERT_EQ(queue["jobs"].size(), 1000u);
+  EXPECT_EQ(queue["jobs"][0]["name"], "goes first");
+  EXPECT_EQ(queue["jobs"][1]["id"], "j2");
+  EXPECT_EQ(queue["jobs"][999]["id"], "j1000");
+  EXPECT_EQ(queue["queued_jobs"], kOthers + 1);
+  EXPECT_EQ(queue["queued_devices"], kOthers + 2);
+  const Json site = GetJson(site_, "/api/site?limit=1");
+  ASSERT_EQ(site["jobs"].size(), 1001u) << "the newest is none of the queue's first";
+  EXPECT_EQ(site["jobs"][0]["id"], "j1001");
+  EXPECT_EQ(site["jobs"][1000]["name"], "goes first");
+  EXPECT_EQ(site["queued_jobs"], kOthers + 1);
+  EXPECT_EQ(site["unfinished_jobs"], kOthers + 1);
+}
+
 TEST_F(WebApi, OtherWaysToRunAJobHaveTheirMemoryAndTheOneAsked) {
   TrainSteps(1);
   const Json advice = GetJson(site_, "/api/advice?job=" + job_.id);

@@ -3,13 +3,6 @@ import { at, cell, element, formatClock, formatTime, known, live, query, showFac
 
 const day = 86400;
 
-// As `trainctl top`: by priority, then by age; "j9" is before "j10".
-function inOrder(jobs) {
-  const age = (job) => [job.id.length, job.id];
-  return jobs.filter((job) => job.state === "QUEUED").sort((one, other) => other.priority - one.priority
-    || age(one)[0] - age(other)[0] || (one.id < other.id ? -1 : 1));
-}
-
 function queueRow(job, now) {
   return {
     key: job.id,
@@ -62,11 +55,12 @@ function showCalendar(leases, now) {
     : `${formatTime(begin)} to ${formatTime(end)}`;
 }
 
-function show({ jobs, leases }) {
+function show({ jobs, leases, queued_jobs: total, queued_devices: devices }) {
   const now = Date.now() / 1000;
-  const queue = inOrder(jobs);
-  showFacts(at("facts"), [["jobs wait", String(queue.length)],
-    ["devices wanted", String(queue.reduce((sum, job) => sum + job.devices, 0))], ["leases", String(leases.length)]]);
+  const queue = jobs.filter((job) => job.state === "QUEUED");  // one may have begun since
+  showFacts(at("facts"), [["jobs wait", String(total)], ["devices wanted", String(devices)],
+    ["leases", String(leases.length)]]);
+  at("shown").textContent = queue.length < total ? `The first ${queue.length} of ${total}.` : "";
   showRows(at("queue"), queue.map((job) => queueRow(job, now)));
   showRows(at("leases"), leases.map(leaseRow));
   showCalendar(leases, now);

@@ -87,12 +87,14 @@ function show(site) {
     ["devices lost or not free", lost ? String(lost) : ""],
     ["hosts", String(new Set(workers.map((w) => w.host)).size)],
     ["jobs running", String(count(jobs, (j) => ["STARTING", "RUNNING", "STOPPING"].includes(j.state)))],
-    ["jobs in the queue", String(count(jobs, (j) => j.state === "QUEUED"))],
+    ["jobs in the queue", String(site.queued_jobs)],
     ["you are", site.user],
     ["coordinator", site.version],
   ]);
   const shown = jobs.filter(passes);
-  at("shown").textContent = `${shown.length} of ${jobs.length}: all unfinished ones, and the newest`;
+  const unfinished = count(jobs, (j) => j.state !== "FINISHED");
+  const which = unfinished < site.unfinished_jobs ? `${unfinished} of ${site.unfinished_jobs}` : "all";
+  at("shown").textContent = `${shown.length} of ${jobs.length}: ${which} unfinished ones, and the newest`;
   showRows(at("jobs"), shown.map(jobRow));
   showRows(at("devices"), workers.map(workerRow));
 }
