@@ -282,7 +282,6 @@ def seeds():
             "tests/baselines/tables/saved/*.arrow",
             "tests/baselines/tables/shards/data/*.parquet",
             "tests/baselines/tables/bombs/claims_*.parquet",
-            "tests/baselines/tables/bombs/words.arrow",
         ),
         "tokenizer_json": texts([TOKENIZER])
         + shipped(
