@@ -11,7 +11,8 @@
 namespace trainctl::fuzz {
 namespace {
 
-constexpr int kMostBatches = 50;
+// A few bytes can claim batches without end: 50 of them took 9 s.
+constexpr int kMostBatches = 5;
 
 void CheckCell(const nlohmann::json& cell) {
   CHECK(cell.is_null() || cell.is_string() || cell.is_array() || cell.is_object()) << cell.dump();
