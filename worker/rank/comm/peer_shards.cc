@@ -41,16 +41,14 @@ constexpr int kProbes = 3;
 // right to take a peer's file descriptors.
 class WithoutExpandableSegments {
  public:
-  WithoutExpandableSegments() { Set(false); }
-  ~WithoutExpandableSegments() { Set(were_used_); }
+  WithoutExpandableSegments() {
+    c10::CachingAllocator::setAllocatorSettings(settings_ + (settings_.empty() ? "" : ",") +
+                                                "expandable_segments:False");
+  }
+  ~WithoutExpandableSegments() { c10::CachingAllocator::setAllocatorSettings(settings_); }
 
  private:
-  static void Set(bool used) {
-    c10::CachingAllocator::setAllocatorSettings(used ? "expandable_segments:True"
-                                                     : "expandable_segments:False");
-  }
-  const bool were_used_ =
-      c10::CachingAllocator::AcceleratorAllocatorConfig::use_expandable_segments();
+  const std::string settings_ = c10::CachingAllocator::getAllocatorSettings();
 };
 
 // In a pool of its own, so that no free block of an expandable segment serves it.
