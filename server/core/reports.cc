@@ -187,11 +187,11 @@ void Handle(Turn& turn, const RankReported& event) {
   const auto [job, rank] = FindLiveRank(turn.state, event.key);
   if (job == nullptr || rank->row.worker != event.worker) return Drop(turn, event);
   const bool is_news = event.sequence > rank->sequence && rank->row.proof == Proof::kNone;
-  rank->sequence = std::max(rank->sequence, event.sequence);
-  rank->row.confirmed = true;
-  turn.Perform(AckReport{event.worker, event.key, rank->sequence});
+  turn.Perform(AckReport{event.worker, event.key, std::max(rank->sequence, event.sequence)});
   if (IsEnd(event.body)) turn.Perform(ReleaseRank{event.worker, event.key});
   if (!is_news) return;
+  rank->sequence = event.sequence;
+  rank->row.confirmed = true;
   turn.Persist(AckRow{event.key, event.sequence});
   Report report{turn, *job, *job->attempt, *rank};
   std::visit([&](const auto& body) { Apply(report, body); }, event.body);
