@@ -1,6 +1,7 @@
 // Submit and cancel.
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,8 +66,8 @@ std::optional<base::Error> CheckBounds(const State& state, const JobsSubmitted& 
                                                  ": cancel some, or submit again later"};
 }
 
-void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event,
-            base::GroupId group, SubmitAccepted* accepted) {
+base::JobId Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event,
+                   base::GroupId group, std::set<Place>* places) {
   const base::JobId id{turn.state.next_job++};
   Job& job = turn.state.jobs[id];
   job.row = {id,
@@ -87,8 +88,8 @@ void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event
     turn.state.output_folders[job::NormalFolder(*submission.spec.output.dir)] = id;
   JoinLease(turn.state, job);
   JoinGroup(turn.state, group, event.max_parallel);
-  Enqueue(turn.state, job);
-  accepted->jobs.push_back(id);
+  places->insert(job.place());
+  return id;
 }
 
 }  // namespace
@@ -110,7 +111,11 @@ void Handle(Turn& turn, const JobsSubmitted& event) {
   turn.Persist(SubmissionRow{event.request_id, group, turn.now.wall});
   if (group) turn.Persist(GroupRow{group, event.group_name, turn.now.wall, event.max_parallel});
   SubmitAccepted accepted{event.request_id, group, {}};
-  for (const Submission& submission : event.jobs) Accept(turn, submission, event, group, &accepted);
+  std::set<Place> places;
+  for (const Submission& submission : event.jobs)
+    accepted.jobs.push_back(Accept(turn, submission, event, group, &places));
+  // In this order a bounded group's first go under way.
+  for (const Place& place : places) Enqueue(state, state.jobs.at(place.job));
   turn.Perform(std::move(accepted));
   turn.placement_may_change = true;
 }

@@ -1,6 +1,7 @@
 #include "server/core/restore.h"
 
 #include <algorithm>
+#include <set>
 
 #include "common/base/check.h"
 #include "common/job/output_folder.h"
@@ -38,8 +39,9 @@ void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored,
   ExpectEnd(state, job, ExpectedEnd(state, job, now));
 }
 
+// `members` gets the places of those of bounded groups that are still to be queued.
 void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey, int64_t>& acks,
-                const Now& now) {
+                const Now& now, std::set<Place>* members) {
   Job& job = state.jobs[stored.row.id];
   job.row = std::move(stored.row);
   job.status = std::move(stored.status);
@@ -49,7 +51,11 @@ void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey
   if (stored.attempt) return RestoreAttempt(state, job, stored, acks, now);
   CHECK(job.status.state == job::JobState::kQueued)
       << base::ToString(job.row.id) << " is " << job::Name(job.status.state);
-  Enqueue(state, job);
+  if (state.bounded_groups.contains(job.row.group)) {
+    members->insert(job.place());
+  } else {
+    Enqueue(state, job);
+  }
 }
 
 // Those that have begun stay under way, ahead of older ones that have not, if they may start again.
@@ -91,7 +97,10 @@ State Restore(const Options& options, StoredState stored, const Now& now) {
   for (DrainRow& row : stored.drains) state.drains[row.target] = std::move(row);
   for (const WorkerRow& row : stored.workers) DescribeWorker(state, row).away_since = now.steady;
   RestoreGroups(state, stored);
-  for (UnfinishedJob& job : stored.jobs) RestoreJob(state, job, stored.acks, now);
+  std::set<Place> members;
+  for (UnfinishedJob& job : stored.jobs) RestoreJob(state, job, stored.acks, now, &members);
+  // In this order the first go under way.
+  for (const Place& place : members) Enqueue(state, state.jobs.at(place.job));
   state.shares.ended = std::move(stored.use);
   RenewShares(state, now);
   return state;
