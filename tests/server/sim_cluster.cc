@@ -128,15 +128,15 @@ void SimCluster::Commit() {
 void SimCluster::Perform(const std::vector<Effect>& effects) {
   for (const Effect& effect : effects) {
     const auto* inspect = std::get_if<InspectJob>(&effect);
-    if (inspect != nullptr && !Named(inspect->worker).connected())
+    if (inspect != nullptr && !Named(inspect->worker).joined())
       NobodyLooks(Named(inspect->worker), inspect->job);
     if (const auto* start = std::get_if<StartRank>(&effect)) NoJobRunsTwice(*start);
     std::visit(
         [&](const auto& value) {
           if constexpr (requires { value.worker; }) {
             SimWorker& worker = Named(value.worker);
-            if (worker.connected()) worker.to_worker.push_back(value);
-            if (inspect != nullptr && worker.connected()) worker.asked.insert(inspect->job);
+            if (worker.joined()) worker.to_worker.push_back(value);
+            if (inspect != nullptr && worker.joined()) worker.asked.insert(inspect->job);
           }
         },
         effect);
@@ -314,7 +314,7 @@ void SimCluster::JumpClock() {
   Feed(Tick{});
 }
 
-// What is said may be said twice.
+// What is said may be said twice, but for the Hello that begins a stream.
 void SimCluster::Deliver() {
   SimWorker& worker = Any();
   if (!worker.to_worker.empty()) {
@@ -326,10 +326,12 @@ void SimCluster::Deliver() {
   if (!worker.to_coordinator.empty()) {
     const Event event = worker.to_coordinator.front();
     worker.to_coordinator.pop_front();
+    const bool is_hello = std::holds_alternative<WorkerHello>(event);
+    if (is_hello) worker.Join();
     if (const auto* inspected = std::get_if<JobInspected>(&event))
       worker.asked.erase(inspected->job);
     Feed(event);
-    if (worker.connected() && Chance(random_, 3)) Feed(event);
+    if (worker.connected() && Chance(random_, 3) && !is_hello) Feed(event);
   }
 }
 

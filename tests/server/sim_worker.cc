@@ -190,7 +190,7 @@ void SimWorker::Connect() {
 }
 
 void SimWorker::Disconnect() {
-  connected_ = welcome_ = false;
+  connected_ = joined_ = welcome_ = false;
   to_coordinator.clear();
   to_worker.clear();
 }

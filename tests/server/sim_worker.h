@@ -53,10 +53,13 @@ class SimWorker {
 
   WorkerHello Hello() const;
   void Connect();
+  // The coordinator has its Hello: what it sends goes on this stream, no more on one before.
+  void Join() { joined_ = true; }
   void Disconnect();
 
   const std::string& name() const { return name_; }
   bool connected() const { return connected_; }
+  bool joined() const { return joined_; }
   std::map<job::RankKey, SimRank>& ranks() { return ranks_; }
   // The running rank; null: none. There is never more than one: a second one fails the test.
   SimRank* Running();
@@ -80,6 +83,7 @@ class SimWorker {
   int64_t index_;
   int64_t boot_ = 1;
   bool connected_ = false;
+  bool joined_ = false;
   bool welcome_ = false;  // reports may be sent
   bool dirty_ = false;
   std::map<job::RankKey, SimRank> ranks_;  // with a record: running, or ended and not released
