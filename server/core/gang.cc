@@ -187,6 +187,7 @@ void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& dev
   if (job.row.auto_micro_batch > 0 && job.status.proven_by == 0) attempt.row.trial = Trial::kDue;
   attempt.placed_steady = attempt.progress_steady = turn.now.steady;
   GoLive(turn.state, job);
+  if (!QuotaOwner(turn.state, job).empty()) turn.took_quota = true;
   job.told.clear();
   TakeDevices(turn, job, devices);
   job.status.state = job::JobState::kStarting;

@@ -184,6 +184,8 @@ void KeepLeases(Turn& turn) {
     const bool is_coming = IsInCalendar(turn.state, lease);
     if (is_coming && turn.now.wall >= lease.row.start - warning) ClearTheWay(turn, lease);
     if (is_coming && !lease.active && turn.now.wall >= lease.row.start) Begin(turn, lease);
+    // Whoever waits may have other devices before it now: it is nearer, or the clock was set back.
+    if (is_coming && !lease.active) turn.placement_may_change = true;
     if (turn.now.wall >= lease.row.end - warning) TellOfItsEnd(turn, lease);
   }
 }

@@ -18,8 +18,11 @@ Actions StepWith(State& state, const Event& event, const Now& now, void (*schedu
   AdmitFromGroups(turn);
   if (turn.placement_may_change) {
     LiftWhoStarves(state);
-    do schedule(turn);
-    while (LiftWhoStarves(state));  // whom it placed starves no more
+    // Whom it placed starves no more. Who held devices may wait for its owner's quota now.
+    do {
+      turn.took_quota = false;
+      schedule(turn);
+    } while (LiftWhoStarves(state) || turn.took_quota);
   }
   for (const base::JobId job : turn.changed) turn.Perform(JobChanged{job});
   return std::move(turn.actions);

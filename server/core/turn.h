@@ -25,6 +25,7 @@ struct Turn {
   std::set<base::JobId> changed;      // becomes JobChanged effects
   std::vector<EndedJob> ended;        // those that others may follow are told
   bool placement_may_change = false;  // a device became free, a job was queued or left the queue
+  bool took_quota = false;            // of its owner's a job that was placed
 
   void Persist(core::Persist row) { actions.persist.push_back(std::move(row)); }
   void Perform(Effect effect) { actions.effects.push_back(std::move(effect)); }
