@@ -20,7 +20,7 @@ namespace trainctl::core {
 namespace {
 
 constexpr int64_t kTwinSecond = 1'000'000;
-constexpr uint64_t kTwinSeeds = 100;
+constexpr uint64_t kTwinSeeds = 25;
 constexpr int kTwinEvents = 400;
 
 // Two cores that are told the same.
