@@ -23,6 +23,7 @@ class AgentGpuTest : public AgentFixture {
           .value();
     };
   }
+  ~AgentGpuTest() override { StopAgent(); }  // before the driver that it asks
 
   static std::string GpuPlan(const std::string& script) {
     job::RankPlan plan = *job::RankPlanFromJson(Plan(script));
