@@ -26,12 +26,6 @@ class SampleTest : public testing::Test {
     data_.path = path;
     return LoadSample(data_, model_, directory_.path(), 1000, "", size_);
   }
-  static std::string TextOf(const Dataset& dataset, size_t row) {
-    std::string text;
-    for (int64_t i = 1; i + 1 < dataset.rows.at(row).length; ++i)
-      text += static_cast<char>(dataset.tokens[dataset.rows[row].begin + i]);
-    return text;
-  }
 
   ScratchDirectory directory_;
   job::ModelShape model_;

@@ -50,6 +50,13 @@ job::ModelShape WriteByteModel(const ScratchDirectory& directory) {
   return shape;
 }
 
+std::string TextOf(const Dataset& dataset, size_t row) {
+  std::string text;
+  for (int64_t i = 1; i + 1 < dataset.rows.at(row).length; ++i)
+    text += static_cast<char>(dataset.tokens[dataset.rows[row].begin + i]);
+  return text;
+}
+
 std::string TokenizerJson(const std::string& vocab, const std::string& merges,
                           const std::string& more, const std::string& options) {
   const std::string before = more + (more.empty() ? "" : ", ");

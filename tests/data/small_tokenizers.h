@@ -5,6 +5,7 @@
 
 #include "common/model/model_shape.h"
 #include "tests/files/scratch_directory.h"
+#include "worker/rank/data/dataset.h"
 
 namespace trainctl::data {
 
@@ -15,6 +16,9 @@ std::string ByteTokenizerJson();
 // Puts it and a config.json into the directory. bos = 254 and eos = 255 (bytes that UTF-8 never
 // holds), vocabulary 300.
 job::ModelShape WriteByteModel(const ScratchDirectory& directory);
+
+// The text of a row of data beside that model, between bos and eos.
+std::string TextOf(const Dataset& dataset, size_t row);
 
 // A tokenizer.json around a model with these vocabulary and merges (JSON texts); more is put beside
 // "model"

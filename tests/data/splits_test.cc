@@ -29,12 +29,6 @@ class SplitsTest : public testing::Test {
     const auto dataset = Load();
     return dataset ? "" : dataset.error().message;
   }
-  static std::string TextOf(const Dataset& dataset, size_t row) {
-    std::string text;
-    for (int64_t i = 1; i + 1 < dataset.rows.at(row).length; ++i)
-      text += static_cast<char>(dataset.tokens[dataset.rows[row].begin + i]);
-    return text;
-  }
 
   ScratchDirectory directory_;
   const std::string folder_ = directory_.path() + "/data";
