@@ -97,6 +97,12 @@ void AgentFixture::StartAgent() {
   ASSERT_TRUE(agent_->started()) << agent_->started().error().message;
 }
 
+job::LaunchFailure AgentFixture::FailureOf(const std::string& plan) {
+  StartAgent();
+  coordinator_.Start(kRank0, plan);
+  return std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0));
+}
+
 void AgentFixture::AnnounceCoordinator() {
   ASSERT_TRUE(
       base::WriteFileAtomically(options_.uplink.coordinator_file, coordinator_.address() + "\n"));

@@ -44,6 +44,8 @@ class AgentFixture : public testing::Test {
   void StartAgent();
   void StopAgent() { agent_.reset(); }
   void AnnounceCoordinator();
+  // How the launch of this plan on a new agent fails.
+  job::LaunchFailure FailureOf(const std::string& plan);
 
   // A plan whose rank does what the script says.
   static std::string Plan(const std::string& script);

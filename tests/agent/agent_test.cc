@@ -143,9 +143,7 @@ TEST_F(AgentTest, StopsARankThatDoesNotWantTo) {
 
 TEST_F(AgentTest, AMissingRankProgramIsALaunchFailure) {
   options_.rank_program = "/no/such/trainrank";
-  StartAgent();
-  coordinator_.Start(kRank0, Plan("exit 0"));
-  const auto failure = std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0));
+  const job::LaunchFailure failure = FailureOf(Plan("exit 0"));
   EXPECT_THAT(failure.message, HasSubstr("/no/such/trainrank"));
   EXPECT_TRUE(failure.worker_fault);
   coordinator_.Await("the device's word", [](const auto& told) {
@@ -165,22 +163,18 @@ TEST_F(AgentTest, AShimIsReapedBeforeItsRankIsReleased) {
 }
 
 TEST_F(AgentTest, AMissingModelIsALaunchFailureThatNamesHostAndPath) {
-  StartAgent();
   job::RankPlan plan = *job::RankPlanFromJson(Plan("exit 0"));
   plan.job.model.path = "/no/such/model";
-  coordinator_.Start(kRank0, job::ToJson(plan));
-  const auto failure = std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0));
+  const job::LaunchFailure failure = FailureOf(job::ToJson(plan));
   EXPECT_THAT(failure.message, testing::AllOf(HasSubstr("testhost"), HasSubstr("/no/such/model"),
                                               HasSubstr("model.path")));
   EXPECT_FALSE(failure.worker_fault) << "another worker has no such model either";
 }
 
 TEST_F(AgentTest, MissingValidationDataAreALaunchFailureSinceAnotherHostMayHaveThem) {
-  StartAgent();
   job::RankPlan plan = *job::RankPlanFromJson(Plan("exit 0"));
   plan.job.data.val_path = "/no/such/rows";
-  coordinator_.Start(kRank0, job::ToJson(plan));
-  const auto failure = std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0));
+  const job::LaunchFailure failure = FailureOf(job::ToJson(plan));
   EXPECT_THAT(failure.message,
               testing::AllOf(HasSubstr("/no/such/rows"), HasSubstr("data.val_path")));
   EXPECT_FALSE(failure.worker_fault);
@@ -196,9 +190,7 @@ TEST_F(AgentTest, AMissingShimProgramIsALaunchFailure) {
 
 TEST_F(AgentTest, AShimThatCannotRunIsALaunchFailureWithItsWords) {
   options_.shim_arguments = {"--wrong", "option"};
-  StartAgent();
-  coordinator_.Start(kRank0, Plan("exit 0"));
-  const auto failure = std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0));
+  const job::LaunchFailure failure = FailureOf(Plan("exit 0"));
   EXPECT_THAT(failure.message, HasSubstr("unknown option --wrong"));
   EXPECT_TRUE(failure.worker_fault);
 }
@@ -215,9 +207,7 @@ TEST_F(AgentTest, AFolderThatCannotBeMadeIsALaunchFailure) {
 }
 
 TEST_F(AgentTest, APlanThatCannotBeReadIsALaunchFailure) {
-  StartAgent();
-  coordinator_.Start(kRank0, "{}");
-  const auto failure = std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0));
+  const job::LaunchFailure failure = FailureOf("{}");
   EXPECT_THAT(failure.message, HasSubstr("plan can't be read"));
   EXPECT_FALSE(failure.worker_fault);
 }
