@@ -17,7 +17,6 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -56,7 +55,7 @@ at::Tensor MappableZeros(int64_t numel, const at::TensorOptions& options) {
   at::cuda::MemPool pool;
   const WithoutExpandableSegments guard;
   cuda_allocator::beginAllocateToPool(pool.device(), pool.id(), [](cudaStream_t) { return true; });
-  std::optional<at::Tensor> zeros;
+  at::Tensor zeros;
   try {
     zeros = at::zeros({numel}, options);
   } catch (...) {
@@ -64,7 +63,7 @@ at::Tensor MappableZeros(int64_t numel, const at::TensorOptions& options) {
     throw;
   }
   cuda_allocator::endAllocateToPool(pool.device(), pool.id());
-  return *zeros;
+  return zeros;
 }
 
 std::vector<at::Tensor> Divide(const at::Tensor& all, const std::vector<int64_t>& numels) {
@@ -151,7 +150,7 @@ Buffers MapAll(NcclCommunicator& comm, const at::Tensor& buffer) {
 
 // ---- the two ways side by side ----
 
-// The least milliseconds of a few gathers, over all ranks the most.
+// The least milliseconds of a few gathers, summed over all ranks: the same on each.
 double MillisecondsOf(NcclCommunicator& comm, const at::Tensor& output,
                       const std::function<Communicator::Ticket()>& gather) {
   double least = 0;
