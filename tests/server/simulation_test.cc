@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <new>
 #include <numeric>
 #include <string>
@@ -63,8 +64,6 @@ Steps AllSteps() {
 }
 
 void Simulate(uint64_t seed, const Steps& steps, Seen* seen) {
-  seen->seed = seed;
-  SCOPED_TRACE("TRAINCTL_SEED=" + std::to_string(seed));
   SimCluster cluster(seed);
   Invariants invariants;
   for (const int64_t step : steps) {
@@ -82,6 +81,17 @@ void Simulate(uint64_t seed, const Steps& steps, Seen* seen) {
   seen->preempted += cluster.preempted();
 }
 
+// Whatever is thrown fails the seed, as an invariant that does not hold.
+void SimulateAndCatch(uint64_t seed, const Steps& steps, Seen* seen) {
+  seen->seed = seed;
+  SCOPED_TRACE("TRAINCTL_SEED=" + std::to_string(seed));
+  try {
+    Simulate(seed, steps, seen);
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "it throws: " << error.what();
+  }
+}
+
 // In a process of its own, which may abort. Stops at the first seed that fails.
 bool Fails(uint64_t first, uint64_t last, const Steps& steps, Seen* seen, bool is_quiet = false) {
   std::fflush(nullptr);
@@ -91,7 +101,7 @@ bool Fails(uint64_t first, uint64_t last, const Steps& steps, Seen* seen, bool i
                      std::freopen("/dev/null", "w", stderr) == nullptr))
       _exit(2);
     for (uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed)
-      Simulate(seed, steps, seen);
+      SimulateAndCatch(seed, steps, seen);
     std::fflush(nullptr);
     _exit(testing::Test::HasFailure() ? 1 : 0);
   }
