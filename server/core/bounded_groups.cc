@@ -11,6 +11,24 @@ bool MayAdmit(const BoundedGroup& group) {
   return static_cast<int64_t>(group.under_way.size()) < group.max_parallel;
 }
 
+// All are of one owner. A share by which one of them is lifted is no part of their order.
+bool IsBefore(const Job& left, const Job& right) {
+  return Place{left.row.spec.resources.priority, left.row.id} <
+         Place{right.row.spec.resources.priority, right.row.id};
+}
+
+// Of those that are under way and have not begun; nullptr: all have. Some may have ended in this
+// Turn, and be about to leave.
+Job* LastNotBegun(State& state, const BoundedGroup& group) {
+  Job* last = nullptr;
+  for (const base::JobId id : group.under_way) {
+    const auto job = state.jobs.find(id);
+    if (job == state.jobs.end() || job->second.status.attempt > 0) continue;
+    if (last == nullptr || IsBefore(*last, job->second)) last = &job->second;
+  }
+  return last;
+}
+
 void LeaveGroup(Turn& turn, const EndedJob& ended) {
   const auto found = turn.state.bounded_groups.find(ended.group);
   if (found == turn.state.bounded_groups.end()) return;
@@ -44,13 +62,18 @@ bool WaitForGroup(State& state, Job& job) {
   BoundedGroup& group = found->second;
   if (group.under_way.contains(job.row.id)) return false;
   if (ExceedsQuota(state.options.policy, job.row)) return false;
-  if (MayAdmit(group)) {
-    group.under_way.insert(job.row.id);
-    return false;
+  Job* last = MayAdmit(group) ? nullptr : LastNotBegun(state, group);
+  if (!MayAdmit(group) && (last == nullptr || IsBefore(*last, job))) {
+    job.lane = Lane::kBounded;
+    group.waiting.insert(job.place());
+    return true;
   }
-  job.lane = Lane::kBounded;
-  group.waiting.insert(job.place());
-  return true;
+  group.under_way.insert(job.row.id);
+  if (last == nullptr) return false;
+  group.under_way.erase(last->row.id);
+  LeaveQueue(state, *last);
+  Enqueue(state, *last);
+  return false;
 }
 
 void StopWaitingForGroup(State& state, Job& job) {

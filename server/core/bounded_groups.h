@@ -1,9 +1,10 @@
 // Groups of which at most so many jobs are under way at once (--max-parallel). Internal to this
 // room.
 //
-// A job is under way from the time that it may be placed until it is FINISHED, restarts included.
-// The next is then the one that is first in the queue's order. A job that can't start by its
-// owner's quota is not under way.
+// A job that has begun is under way until it is FINISHED, restarts included. Of the others those
+// are that come first in the queue's order: what is under way follows from what is stored. So the
+// last of them waits again where an older one no longer follows another job. A job that follows
+// another is not under way, nor is one that can't start by its owner's quota.
 #pragma once
 
 #include <string>

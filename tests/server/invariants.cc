@@ -97,11 +97,17 @@ void QuotasAreKept(const State& state) {
   }
 }
 
-// A coordinator that starts now has summed up the same, and its queue has the same order.
-void SharesAreWhatIsStored(const SimCluster& cluster) {
+// A coordinator that starts now lets the same jobs of each group go.
+void GroupsAreWhatIsStored(const State& state, const State& restored) {
+  ASSERT_EQ(restored.bounded_groups.size(), state.bounded_groups.size());
+  for (const auto& [id, group] : state.bounded_groups)
+    ASSERT_EQ(restored.bounded_groups.at(id).under_way, group.under_way) << base::ToString(id);
+}
+
+// It has summed up the same, and its queue has the same order.
+void SharesAreWhatIsStored(const SimCluster& cluster, const State& restored) {
   const State& state = cluster.state();
   if (!state.options.policy.half_life_us || cluster.clock_jumped()) return;
-  const State restored = Restore(state.options, cluster.stepped().LoadState(), cluster.now());
   if (restored.shares.at != state.shares.at) return;  // the next Tick sums up
   ASSERT_EQ(restored.shares.use, state.shares.use);
   for (const auto& [id, job] : state.jobs) {
@@ -307,8 +313,11 @@ void Invariants::Check(const SimCluster& cluster) {
   GroupsKeepTheirBounds(cluster.state());
   QuotasAreKept(cluster.state());
   if (++checks_ % kChecksPerRestore == 0) {
-    SharesAreWhatIsStored(cluster);
-    ReasonsAreTrue(cluster.state(), cluster.now());
+    const State& state = cluster.state();
+    const State restored = Restore(state.options, cluster.stepped().LoadState(), cluster.now());
+    GroupsAreWhatIsStored(state, restored);
+    SharesAreWhatIsStored(cluster, restored);
+    ReasonsAreTrue(state, cluster.now());
     MemoryIsWhatIsStored(cluster);
   }
   CalendarIsTrue(cluster.state());
