@@ -31,6 +31,8 @@ std::string InspectionKey(const job::JobSpec& job) {
   key.train.max_seq_length = job.train.max_seq_length;
   key.eval.prompts = job.eval.prompts;
   key.eval.images = job.eval.images;
+  // A folder of peft is compared with these.
+  if (job.lora) key.lora = {.r = job.lora->r, .alpha = job.lora->alpha};
   if (job::WritesOutput(job)) key.output = job.output;
   key.checkpoint.resume_from = job.checkpoint.resume_from;
   if (!job::Trains(job)) key.train.max_steps = 0;  // no data are read

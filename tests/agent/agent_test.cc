@@ -180,6 +180,26 @@ TEST_F(AgentTest, MissingValidationDataAreALaunchFailureSinceAnotherHostMayHaveT
   EXPECT_FALSE(failure.worker_fault);
 }
 
+TEST_F(AgentTest, AJobThatDoesNotTrainNeedsNoData) {
+  job::RankPlan plan = *job::RankPlanFromJson(Plan("exit 0"));
+  plan.job.train.max_steps = 0;
+  plan.job.data.path = "/no/such/rows";
+  plan.job.data.val_path = "/no/such/rows";
+  StartAgent();
+  coordinator_.Start(kRank0, job::ToJson(plan));
+  EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 0);
+}
+
+TEST_F(AgentTest, AMissingPictureIsALaunchFailureSinceAnotherHostMayHaveIt) {
+  job::RankPlan plan = *job::RankPlanFromJson(Plan("exit 0"));
+  plan.job.train.max_steps = 0;
+  plan.job.eval.images = {plan.job.model.path, "/no/such/cat.jpg"};
+  const job::LaunchFailure failure = FailureOf(job::ToJson(plan));
+  EXPECT_THAT(failure.message,
+              testing::AllOf(HasSubstr("/no/such/cat.jpg"), HasSubstr("eval.images[1]")));
+  EXPECT_FALSE(failure.worker_fault);
+}
+
 TEST_F(AgentTest, AMissingShimProgramIsALaunchFailure) {
   options_.shim_program = "/no/such/trainshim";
   StartAgent();

@@ -103,6 +103,23 @@ TEST_F(SubmitTest, ExperimentsWithOtherPromptsOrPicturesAreInspectedOneByOne) {
   EXPECT_EQ(inspected(picture, R"({"eval.max_new_tokens": 9})"), 1) << "nobody reads that";
 }
 
+TEST_F(SubmitTest, ExperimentsWithOtherAdaptersAreInspectedOneByOne) {
+  const auto inspected = [&](const std::string& second) {
+    coordinator_.inspections_asked = 0;
+    Trainctl({"submit", "--dry-run",
+              File("my-lab.json", R"({"base": {"version": 1,
+      "model": {"path": "/models/adapter"}, "data": {"path": "/data/rows.json"},
+      "train": {"micro_batch_size": 2}, "lora": {"r": 8, "alpha": 16}},
+      "experiments": [{"name": "one", "set": {}}, {"name": "two", "set": )" +
+                                      second + "}]}")});
+    return coordinator_.inspections_asked;
+  };
+  EXPECT_EQ(inspected(R"({"lora.r": 4})"), 2);
+  EXPECT_EQ(inspected(R"({"lora.alpha": 4})"), 2);
+  EXPECT_EQ(inspected(R"({"lora": null})"), 2);
+  EXPECT_EQ(inspected(R"({"lora.dropout": 0.5})"), 1) << "no adapter is compared with that";
+}
+
 TEST_F(SubmitTest, ANameOfALabFileIsTheGroups) {
   Trainctl({"submit", File("my-lab.json", kLab), "--name", "second"});
   EXPECT_EQ(coordinator_.submissions.front().group_name(), "second");

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "common/base/file.h"
-#include "common/job/hub_id.h"
-#include "common/job/trains.h"
+#include "common/job/needed_paths.h"
 #include "common/rank/cpu_list.h"
 #include "common/rank/rank_json.h"
 #include "proto/trainctl.pb.h"
@@ -96,11 +95,8 @@ base::Status HeldRank::Prepare(const Launch& launch, ShimCommand& command) {
     command.arguments.insert(command.arguments.end(), {option, value});
   };
   add("--host", launch.host);
-  // The rank itself looks into the Hugging Face cache.
-  if (!job::IsHubId(plan->job.model.path)) add("--needs", "model.path=" + plan->job.model.path);
-  add("--needs", "data.path=" + plan->job.data.path);
-  if (plan->job.data.val_path && job::Trains(plan->job))
-    add("--needs", "data.val_path=" + *plan->job.data.val_path);
+  for (const job::NeededPath& need : job::NeededPaths(plan->job))
+    add("--needs", need.key + "=" + need.path);
   nlohmann::json attempt = nlohmann::json::object();
   if (launch.energy_joules) attempt["energy_joules_at_start"] = *launch.energy_joules;
   if (const base::Status written =
