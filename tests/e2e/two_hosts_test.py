@@ -3,6 +3,7 @@
 import json
 import unittest
 
+from cluster import ALPACA
 from two_hosts import ADDRESSES, TwoHostsTest, hex_address
 
 
@@ -91,6 +92,16 @@ class OwnDisks(TwoHostsTest):
         self.assertEqual((end["outcome"], end["step"]), ("FAILED", 0))
         self.assertIn("checkpoints of a gang need a folder that all its hosts share",
                       end["message"])  # fmt: skip
+
+    def test_hosts_with_other_rows_do_not_train_together(self):
+        rows = json.loads(ALPACA.read_text())
+        for host, count in (("a", 40), ("b", 39)):
+            text = json.dumps(rows[:count])
+            self.on(host, "sh", "-c", 'printf %s "$1" > "$0"', self.results / "rows.json", text)
+        job = self.gang("other", data={"path": str(self.results / "rows.json")})
+        end = self.wait_for_end(job)
+        self.assertEqual((end["outcome"], end["step"]), ("FAILED", 0))
+        self.assertIn("the ranks have other data: rank 0 has 40 rows", end["message"])
 
     def test_the_model_lies_on_rank_0s_host_and_is_got_from_any(self):
         job = self.gang("model")

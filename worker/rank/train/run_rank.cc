@@ -38,6 +38,7 @@
 #include "worker/rank/train/memory_meter.h"
 #include "worker/rank/train/outcome_of.h"
 #include "worker/rank/train/prompt_continuer.h"
+#include "worker/rank/train/same_data.h"
 #include "worker/rank/train/step_profiler.h"
 #include "worker/rank/train/trainer.h"
 #include "worker/rank/train/trial.h"
@@ -271,6 +272,7 @@ job::RankOutcome RankRun::Run() {
   model_ =
       Take(model::MakeModel(shape, ModelOptionsOf(spec, prompts.longest(), device)), "model.path");
   Join();
+  CheckSameData(dataset, *comm_, device);
   const RankContext rank = Context();
   state_.phase = "loading";
   const double trial_seconds = plan_.trial
