@@ -107,6 +107,10 @@ std::string FactsText(const Assessment& assessment) {
             " rows, reckoned from a sample of " +
             WithThousands(assessment.inspection->sampled_rows) +
             "; memory is for rows of train.max_seq_length\n";
+  if (assessment.inspection && assessment.inspection->broken_pictures > 0)
+    text += "  data    " + WithThousands(assessment.inspection->broken_pictures) + " of " +
+            WithThousands(assessment.inspection->decoded_pictures) +
+            " pictures that were looked at are broken: such rows are left out\n";
   if (choice)
     text += "  micro   auto: " + *choice + "; a trial proves it before the run, or halves it\n";
   text +=
@@ -152,6 +156,8 @@ Json AssessmentJson(const Assessment& assessment) {
       {"steps", assessment.steps ? Json(*assessment.steps) : Json(nullptr)},
       {"first_step", assessment.inspection ? assessment.inspection->resume_step : 0},
       {"sampled_rows", assessment.inspection ? assessment.inspection->sampled_rows : 0},
+      {"decoded_pictures", assessment.inspection ? assessment.inspection->decoded_pictures : 0},
+      {"broken_pictures", assessment.inspection ? assessment.inspection->broken_pictures : 0},
       {"first_row", assessment.inspection ? FirstRowJson(*assessment.inspection) : Json(nullptr)},
       {"micro_batch_choice",
        assessment.micro_batch_choice ? Json(*assessment.micro_batch_choice) : Json(nullptr)},

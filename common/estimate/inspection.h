@@ -34,6 +34,8 @@ struct Inspection {
   int64_t total_tokens = 0;            // of those rows
   int64_t packed_sequences = 0;        // that train.packing makes of the training rows; 0: unknown
   int64_t longest_sequence = 0;        // tokens, of these
+  int64_t decoded_pictures = 0;        // from here and there
+  int64_t broken_pictures = 0;         // of these, whose rows data.on_broken_picture leaves out
   std::string data_digest;             // of the data file's bytes: equal digests are equal data
   std::optional<OutputFolder> output;  // of a job that writes there
   int64_t resume_step = 0;             // of the checkpoint that the job goes on from; 0: of none

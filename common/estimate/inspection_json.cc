@@ -99,6 +99,8 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.MemberIfAny("sampled_rows", inspection.sampled_rows);
   fields.MemberIfAny("packed_sequences", inspection.packed_sequences);
   fields.MemberIfAny("longest_sequence", inspection.longest_sequence);
+  fields.MemberIfAny("decoded_pictures", inspection.decoded_pictures);
+  fields.MemberIfAny("broken_pictures", inspection.broken_pictures);
   fields.Member("data_digest", inspection.data_digest);
   fields.ObjectIfAny("output", inspection.output, kOutputFields);
   fields.MemberIfAny("resume_step", inspection.resume_step);
@@ -113,6 +115,13 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.Expect("sampled_rows",
                 inspection.sampled_rows >= 0 && inspection.sampled_rows <= inspection.rows,
                 "expected as many as rows at most");
+  fields.Expect("decoded_pictures",
+                inspection.decoded_pictures >= 0 && inspection.decoded_pictures <= kMostTokens,
+                "expected pictures");
+  fields.Expect(
+      "broken_pictures",
+      inspection.broken_pictures >= 0 && inspection.broken_pictures <= inspection.decoded_pictures,
+      "expected as many as decoded_pictures at most");
   fields.Expect("longest_sequence",
                 inspection.longest_sequence >= 0 && inspection.longest_sequence <= kMostTokens,
                 "expected tokens");

@@ -28,6 +28,7 @@ constexpr MetricInfo kMetrics[] = {
      kLower},
     {kStepSeconds, "step_seconds", "s", "seconds per step", kGang, kMedian, kTime, kLower},
     {kSamples, "samples", "", "samples trained", kGang, kTotal, kTime},
+    {kSkippedRows, "skipped_rows", "", "rows left out", kGang, kLatest, kTime},
     {kSamplesPerSecond, "samples_per_second", "samples/s", "samples per second", kGang, kRate,
      kTime, kHigher, kSamples},
     {kTokensPerSecond, "tokens_per_second", "tokens/s", "tokens per second", kGang, kRate, kTime,

@@ -24,6 +24,7 @@ enum class Metric {
   kDataWaitSeconds,
   kStepSeconds,
   kSamples,
+  kSkippedRows,
   kSamplesPerSecond,
   kTokensPerSecond,
   kTrainedTokensPerSecond,

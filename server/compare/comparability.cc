@@ -113,6 +113,23 @@ void WarnOfData(const std::vector<Run>& runs, Comparability* found) {
   }
 }
 
+// Rows whose pictures can't be read. One file may have more of them on another day or host.
+void WarnOfSkippedRows(const std::vector<Run>& runs, Comparability* found) {
+  std::string text;
+  std::set<int64_t> counts;
+  for (const Run& run : runs) {
+    if (!HasMeasurements(run)) continue;
+    const auto skipped = job::Reduce(job::Metric::kSkippedRows, run.metrics);
+    const int64_t count = skipped ? std::llround(skipped->value) : 0;
+    counts.insert(count);
+    text += (text.empty() ? "" : ", ") + run.id + " " + std::to_string(count);
+  }
+  if (counts.size() < 2) return;
+  RefuseLosses("other numbers of rows are left out, whose pictures can't be read (" + text +
+                   "): losses are not comparable",
+               found);
+}
+
 // Two revisions of one model of the hub. That models differ is a setting.
 void WarnOfRevisions(const std::vector<Run>& runs, Comparability* found) {
   std::set<std::string> models;
@@ -128,11 +145,9 @@ void WarnOfRevisions(const std::vector<Run>& runs, Comparability* found) {
   }
 }
 
-bool Validates(const Run& run) { return run.job.data.val_split_fraction > 0; }
-
 void WarnOfValidation(const std::vector<Run>& runs, Comparability* found) {
   const std::string values = Differing(runs, [](const Run& run) {
-    return Validates(run) ? ValueOf(run, kEvalRows) : std::string();
+    return job::Validates(run.job.data) ? ValueOf(run, kEvalRows) : std::string();
   });
   if (values.empty()) return;
   found->validation_losses = false;
@@ -284,6 +299,7 @@ Comparability ComparabilityOf(const std::vector<Run>& runs) {
   WarnOfStepsBefore(runs, &found);
   WarnOfRevisions(runs, &found);
   WarnOfData(runs, &found);
+  WarnOfSkippedRows(runs, &found);
   WarnOfValidation(runs, &found);
   WarnOfLength(runs, &found);
   WarnOfBatch(runs, &found);

@@ -63,6 +63,22 @@ TEST_F(SubmitTest, ADryRunSaysOfWhatSampleItIs) {
   EXPECT_EQ(json["jobs"][0]["sampled_rows"], 25'674);
 }
 
+TEST_F(SubmitTest, ADryRunSaysHowManyPicturesAreBrokenWhoseRowsAreLeftOut) {
+  const std::string file = File("tiny.json", kJob);
+  job::Inspection inspection = SmallModel(100);
+  inspection.decoded_pictures = 64;
+  coordinator_.inspection->set_inspection_json(job::ToJson(inspection));
+  EXPECT_EQ(Trainctl({"submit", file, "--dry-run"}).out.find("pictures"), std::string::npos);
+  inspection.broken_pictures = 3;
+  coordinator_.inspection->set_inspection_json(job::ToJson(inspection));
+  EXPECT_NE(Trainctl({"submit", file, "--dry-run"})
+                .out.find("  data    3 of 64 pictures that were looked at are broken: such rows "
+                          "are left out\n"),
+            std::string::npos);
+  const Json json = Json::parse(Trainctl({"submit", file, "--dry-run", "-o", "json"}).out);
+  EXPECT_EQ(json["jobs"][0]["broken_pictures"], 3);
+}
+
 TEST(FirstRow, WithoutOneThereIsNoText) {
   EXPECT_EQ(FirstRowText({}), "");
   EXPECT_TRUE(FirstRowJson({}).is_null());

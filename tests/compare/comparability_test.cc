@@ -23,6 +23,29 @@ TEST(Comparability, LossesThatAreNotComparableHaveNeitherPercentageNorStar) {
   EXPECT_EQ(PrintRow(Compare({a, other_rows}, 0), "val_loss"), "loss/val_loss: 2 | 1\n");
 }
 
+TEST(Comparability, WarnsOfOtherRowsThatValidateWhereverTheyLie) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  a.job.data.val_path = b.job.data.val_path = "/data/test.json";
+  b.job.eval.max_rows = 1;
+  const std::vector<std::string> warnings = Compare({a, b}, 0).warnings;
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].find("eval.max_rows differs"), 0u) << warnings[0];
+}
+
+TEST(Comparability, RunsThatLeaveOutOtherNumbersOfRowsHaveLossesThatAreNotCompared) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  a.metrics = With(Loop(8, 10, 64, 64), {Summary("loss", 2)});
+  b.metrics = With(Loop(8, 10, 64, 64), {Summary("loss", 1), Summary("skipped_rows", 0)});
+  EXPECT_TRUE(Compare({a, b}, 0).warnings.empty()) << "none is left out of either";
+  b.metrics.back() = Summary("skipped_rows", 3);
+  const Table table = Compare({a, b}, 0);
+  EXPECT_EQ(table.warnings,
+            std::vector<std::string>{"other numbers of rows are left out, whose pictures can't be "
+                                     "read (j1 0, j2 3): losses are not comparable"});
+  EXPECT_EQ(PrintRow(table, "loss"), "loss/loss: 2 | 1\n");
+  EXPECT_EQ(PrintRow(table, "skipped_rows"), "time/skipped_rows: - | 3\n");
+}
+
 TEST(Comparability, ARunThatGoesOnIsWarnedOfWithTheStepsBefore) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   a.metrics = b.metrics = With(Loop(2, 1, 16, 16), {Summary("loss", 2)});

@@ -14,6 +14,7 @@ namespace trainctl::data {
 namespace {
 
 using images::PictureFile;
+using job::OnBrokenPicture::kRefuse;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -154,16 +155,35 @@ TEST_F(CaptionsTest, AModelOfPicturesTakesNoRowsWithoutThem) {
 TEST_F(CaptionsTest, BadPicturesAreNamedTheFirstOnes) {
   const std::string good = checkout::File("tests/baselines/images/rgb.png");
   const std::string broken = directory_.Write("broken.png", "no picture");
-  EXPECT_TRUE(CheckPictures({}).ok());
-  EXPECT_TRUE(CheckPictures(std::vector<PictureFile>(5, {good})).ok());
+  EXPECT_TRUE(CheckPictures({}, kRefuse).ok());
+  EXPECT_TRUE(CheckPictures(std::vector<PictureFile>(5, {good}), kRefuse).ok());
   const std::vector<PictureFile> files = {
       {good}, File("x"), {broken}, {directory_.path()}, File("y")};
-  const auto checked = CheckPictures(files, {.most_told = 3});
+  const auto checked = CheckPictures(files, kRefuse, {.most_told = 3});
   ASSERT_FALSE(checked.ok());
   EXPECT_THAT(checked.error().message,
               AllOf(HasSubstr("4 of 5 pictures"), HasSubstr("row 1: cannot open " + Path("x")),
                     HasSubstr("row 2: " + broken + ": neither JPEG"), HasSubstr("row 3: "),
                     Not(HasSubstr("row 4")), HasSubstr("…")));
+}
+
+TEST_F(CaptionsTest, BrokenPicturesAreCountedWhereTheirRowsAreLeftOutAndMissingOnesRefused) {
+  const std::string good = checkout::File("tests/baselines/images/rgb.png");
+  const std::string broken = directory_.Write("broken.png", "no picture");
+  std::vector<PictureFile> files = {{good}, {broken}, {good}, {broken}};
+  const auto counts = CheckPictures(files, job::OnBrokenPicture::kSkip);
+  ASSERT_TRUE(counts.ok()) << counts.error().message;
+  EXPECT_EQ(counts->decoded, 4);
+  EXPECT_EQ(counts->broken, 2);
+  EXPECT_THAT(CheckPictures(std::vector<PictureFile>(2, {broken}), job::OnBrokenPicture::kSkip)
+                  .error()
+                  .message,
+              HasSubstr("none of the 2 pictures"));
+  files.push_back(File("missing"));
+  const auto missing = CheckPictures(files, job::OnBrokenPicture::kSkip);
+  ASSERT_FALSE(missing.ok()) << "training will not leave it out";
+  EXPECT_THAT(missing.error().message,
+              AllOf(HasSubstr("1 of 5 pictures"), HasSubstr("row 4: "), Not(HasSubstr("row 1"))));
 }
 
 TEST_F(CaptionsTest, RowsOfBrokenPicturesAreLeftOutWhereTheJobSaysSo) {
@@ -217,11 +237,11 @@ TEST_F(CaptionsTest, ALargeDataSetIsLookedAtHereAndThere) {
   files[501] = File("missing");  // none of every tenth
   files[10] = {broken};          // is there, and none of every hundredth
   const PictureSample sample = {.most_found = 100, .most_decoded = 10};
-  EXPECT_TRUE(CheckPictures(files, sample).ok());
+  EXPECT_TRUE(CheckPictures(files, kRefuse, sample).ok());
   files[510] = File("missing");
   files[300] = {broken};
   EXPECT_THAT(
-      CheckPictures(files, sample).error().message,
+      CheckPictures(files, kRefuse, sample).error().message,
       AllOf(HasSubstr("2 of 100 pictures"), HasSubstr("row 300: "), HasSubstr("row 510: ")));
 }
 
@@ -239,7 +259,7 @@ TEST_F(CaptionsTest, TheShippedPicturesHaveCaptions) {
   ASSERT_TRUE(rows.ok()) << rows.error().message;
   EXPECT_EQ(*rows, 36);
   EXPECT_EQ(captions.front(), "a red circle on white");
-  EXPECT_TRUE(CheckPictures(pictures).ok());
+  EXPECT_TRUE(CheckPictures(pictures, kRefuse).ok());
 }
 
 }  // namespace

@@ -257,7 +257,7 @@ TEST_F(TablesTest, PicturesAreBytesWithinTheirRows) {
       EXPECT_EQ(file.path.starts_with("/proc/self/fd/"), name != "pictures");
       EXPECT_EQ(images::ReadPicture(file).value(), images::ReadPicture({sample(names[i])}).value());
     }
-    EXPECT_TRUE(CheckPictures(dataset->pictures).ok());
+    EXPECT_TRUE(CheckPictures(dataset->pictures, job::OnBrokenPicture::kRefuse).ok());
     EXPECT_TRUE(!fs::exists(cache) || fs::is_empty(cache));
   }
   data_.path = Baseline("pictures.parquet");

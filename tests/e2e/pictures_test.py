@@ -92,11 +92,15 @@ class Captions(ClusterTest):
         refused = self.trainctl("submit", self.write_job(tiny_job(**{**TRAINED, "data": data})))
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn(f"row 0: {folder / first}", refused.stderr)
-        job = self.run_captions(
-            name="skips", data={**data, "on_broken_picture": "skip"}, train__max_steps=2
-        )
+        skips = {**data, "on_broken_picture": "skip"}
+        asked = self.write_job(tiny_job(**{**TRAINED, "data": skips}))
+        dry = self.trainctl("submit", asked, "--dry-run").stdout
+        self.assertIn(f"1 of {ROWS} pictures that were looked at are broken", dry)
+        job = self.run_captions(name="skips", data=skips, train__max_steps=2)
         told = self.trainctl("describe", job).stdout
         self.assertIn(f"1 of {ROWS} rows are left out", told)
+        self.assertRegex(told, r"skipped_rows +1 ")
+        self.assertEqual([point["value"] for point in self.points(job, "skipped_rows")], [1])
         self.assertIn(f"1 of {ROWS} rows are left out", self.trainctl("logs", job).stdout)
 
     def test_pictures_and_models_that_do_not_belong_together_are_refused(self):

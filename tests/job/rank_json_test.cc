@@ -199,6 +199,15 @@ TEST(InspectionJson, IsReadBack) {
   EXPECT_EQ(read->packed_sequences, 7);
   EXPECT_EQ(read->longest_sequence, 509);
   EXPECT_EQ(read->model.layers, 2);
+  inspection.sampled_rows = 20;
+  EXPECT_EQ(ToJson(inspection).find("pictures"), std::string::npos);
+  inspection.decoded_pictures = 36;
+  inspection.broken_pictures = 2;
+  EXPECT_EQ(InspectionFromJson(ToJson(inspection))->broken_pictures, 2);
+  EXPECT_EQ(InspectionFromJson(ToJson(inspection))->decoded_pictures, 36);
+  inspection.broken_pictures = 37;
+  EXPECT_THAT(InspectionFromJson(ToJson(inspection)).error().message, HasSubstr("broken_pictures"));
+  inspection.broken_pictures = 2;
   inspection.sampled_rows = 21;
   EXPECT_THAT(InspectionFromJson(ToJson(inspection)).error().message, HasSubstr("sampled_rows"));
 }

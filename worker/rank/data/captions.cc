@@ -15,17 +15,18 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kMetadata[] = {"metadata.jsonl", "metadata.csv"};
 
-// "": nothing is wrong with it.
-std::string FaultOf(const images::PictureFile& file, bool decodes) {
+base::Status Look(const images::PictureFile& file, bool decodes) {
   if (decodes) {
     const auto picture = images::DecodeFile(file);
-    return picture ? "" : picture.error().message;
+    if (!picture) return picture.error();
+    return base::Ok{};
   }
-  if (!file.is_whole()) return "";  // was there when its row was read
+  if (!file.is_whole()) return base::Ok{};  // was there when its row was read
   const std::string& path = file.path;
   std::error_code error;
-  if (fs::is_regular_file(path, error)) return "";
-  return path + ": " + (error ? error.message() : fs::exists(path) ? "no file" : "no such file");
+  if (fs::is_regular_file(path, error)) return base::Ok{};
+  const std::string why = error ? error.message() : (fs::exists(path) ? "no file" : "no such file");
+  return base::Error{base::Code::kNotFound, path + ": " + why};
 }
 
 images::PictureFile PictureAt(const std::string& path, const PictureSource& source) {
@@ -91,28 +92,42 @@ base::Result<images::PictureFile> PictureOf(const job::DataSpec& data, const fil
   const bool is_imagefolder =
       !data.columns.contains("image") && !row.Has("image") && row.Has("file_name");
   const std::string key = is_imagefolder ? "file_name" : job::ColumnOf(data, "image");
+  if (!data.columns.contains("image") && !row.Has("image") && !row.Has("file_name"))
+    row.Expected(key, "the path of a picture there, or in file_name");
   const nlohmann::json* cell = row.Get(key);
   if (source.spool != nullptr && cell != nullptr && cell->is_object())
     return PictureOfCell(*cell, key, source);
   return PictureAt(row.Text(key), source);
 }
 
-base::Status CheckPictures(std::span<const images::PictureFile> files,
-                           const PictureSample& sample) {
+base::Result<PictureCounts> CheckPictures(std::span<const images::PictureFile> files,
+                                          job::OnBrokenPicture on_broken,
+                                          const PictureSample& sample) {
   const int64_t rows = std::ssize(files);
   const int64_t looked_at = std::min(rows, sample.most_found);
   const int64_t decoded = std::min(looked_at, sample.most_decoded);
+  PictureCounts counts;
   int64_t bad = 0;
   std::string told;
   for (int64_t i = 0; i < looked_at; ++i) {
     const int64_t row = i * rows / looked_at;
     // decoded of the looked_at: those where i · decoded / looked_at grows.
     const bool decodes = i * decoded / looked_at != (i - 1) * decoded / looked_at || i == 0;
-    const std::string fault = FaultOf(files[row], decodes);
-    if (fault.empty()) continue;
-    if (++bad <= sample.most_told) told += "\n  row " + std::to_string(row) + ": " + fault;
+    const base::Status seen = Look(files[row], decodes);
+    counts.decoded += decodes ? 1 : 0;
+    if (seen) continue;
+    const base::Error& fault = seen.error();
+    if (on_broken == job::OnBrokenPicture::kSkip && fault.code == base::Code::kInvalid) {
+      ++counts.broken;
+      continue;
+    }
+    if (++bad <= sample.most_told) told += "\n  row " + std::to_string(row) + ": " + fault.message;
   }
-  if (bad == 0) return base::Ok{};
+  if (bad == 0 && rows > 0 && counts.broken == rows) {
+    return base::Error{base::Code::kInvalid,
+                       "none of the " + std::to_string(rows) + " pictures can be read"};
+  }
+  if (bad == 0) return counts;
   return base::Error{base::Code::kInvalid,
                      std::to_string(bad) + " of " + std::to_string(looked_at) +
                          " pictures that were looked at can't be read (rows from 0):" + told +

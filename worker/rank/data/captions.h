@@ -56,8 +56,15 @@ struct PictureSample {
   int64_t most_told = 3;  // of those that are bad
 };
 
-// kInvalid: names the first that are missing or can't be decoded, with their rows.
-base::Status CheckPictures(std::span<const images::PictureFile> files,
-                           const PictureSample& sample = {});
+struct PictureCounts {
+  int64_t decoded = 0;
+  int64_t broken = 0;  // of these, under skip
+};
+
+// kInvalid: names the first that are missing, or, but under skip, broken, with their rows; or none
+// can be read.
+base::Result<PictureCounts> CheckPictures(std::span<const images::PictureFile> files,
+                                          job::OnBrokenPicture on_broken,
+                                          const PictureSample& sample = {});
 
 }  // namespace trainctl::data

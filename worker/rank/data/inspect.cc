@@ -21,15 +21,30 @@ namespace trainctl::data {
 
 namespace {
 
+// Those of data.path and of rows that validate alone.
+base::Status LookAtPictures(const job::JobSpec& job, const Dataset& dataset,
+                            job::Inspection* inspection) {
+  for (const Dataset* rows : {&dataset, static_cast<const Dataset*>(dataset.validation.get())}) {
+    if (rows == nullptr) continue;
+    const auto counts = CheckPictures(rows->pictures, job.data.on_broken_picture);
+    if (!counts) {
+      const std::string& path =
+          rows == &dataset ? job.data.path : job.data.val_path.value_or(job.data.path);
+      return base::Error{counts.error().code, path + ": " + counts.error().message};
+    }
+    inspection->decoded_pictures += counts->decoded;
+    inspection->broken_pictures += counts->broken;
+  }
+  return base::Ok{};
+}
+
 // Into the inspection of a model.
 base::Status InspectData(const job::JobSpec& job, const std::string& directory,
                          const CacheFolders& folders, job::Inspection* inspection) {
   auto dataset =
       LoadSample(job.data, inspection->model, directory, job.train.max_seq_length, folders.tokens);
   if (!dataset) return dataset.error();
-  const bool skips = job.data.on_broken_picture == job::OnBrokenPicture::kSkip;
-  if (auto pictures = CheckPictures(dataset->pictures); !pictures && !skips)
-    return base::Error{pictures.error().code, job.data.path + ": " + pictures.error().message};
+  if (auto looked = LookAtPictures(job, *dataset, inspection); !looked) return looked.error();
   const int64_t rows = std::ssize(dataset->rows);
   const bool is_sample = dataset->sample_of > rows;
   // Of the whole: what a sample has, as often as it fits.

@@ -6,7 +6,8 @@
 
 namespace trainctl::images {
 
-// kInvalid: broken, truncated, too large, animated, or this build has no libwebp. Thread-safe.
+// kInvalid: broken, truncated, too large, or animated; kUnavailable: this build has no libwebp.
+// Thread-safe.
 base::Result<Picture> DecodeWebp(Bytes file);
 
 // Whether this build has libwebp.

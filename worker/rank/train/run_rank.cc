@@ -170,14 +170,17 @@ data::Dataset RankRun::ReadData(const job::ModelShape& shape) {
       Take(data::LoadDataset(spec.data, shape, spec.model.path, spec.train.max_seq_length,
                              surroundings_.folders.tokens, progress),
            "data.path");
-  if (plan_.rank == 0) TellOfSkipped(dataset);
+  if (plan_.rank == 0 && spec.data.on_broken_picture == job::OnBrokenPicture::kSkip)
+    TellOfSkipped(dataset);
   return dataset;
 }
 
 void RankRun::TellOfSkipped(const data::Dataset& dataset) {
   const data::Dataset* validation = dataset.validation.get();
+  int64_t skipped = 0;
   for (const data::Dataset* rows : {&dataset, validation}) {
     if (rows == nullptr || rows->skipped.empty()) continue;
+    skipped += std::ssize(rows->skipped);
     const std::string text = std::to_string(rows->skipped.size()) + " of " +
                              std::to_string(rows->skipped.size() + rows->rows.size()) +
                              " rows are left out, whose pictures can't be read (rows from 0):" +
@@ -185,6 +188,7 @@ void RankRun::TellOfSkipped(const data::Dataset& dataset) {
     std::fputs((text + "\n").c_str(), stderr);
     reporter_.Send(job::RankNotice{text});
   }
+  reporter_.Record(job::Metric::kSkippedRows, 0, static_cast<double>(skipped));
 }
 
 data::Prompts RankRun::ReadPrompts(const job::ModelShape& shape) const {
