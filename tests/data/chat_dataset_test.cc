@@ -145,6 +145,9 @@ TEST_F(ChatDatasetTest, MalformedRowsAreNamedByFileRowAndKey) {
        R"([0].messages[0].role: "tool": expected system, user or assistant)"},
       {R"({"messages": [{"role": "user", "content": ["a"]}]})",
        R"([0].messages[0].content: ["a"]: expected a string)"},
+      {R"({"messages": [{"role": "assistant", "content": "", "tool_calls": [{"id": 1}]}]})",
+       R"([0].messages[0].tool_calls: [{"id":1}]: expected none: calls of tools are not yet )"
+       "supported"},
       {R"({"conversations": [{"from": "bing", "value": "a"}]})",
        R"([0].conversations[0].from: "bing": expected system, human or gpt)"},
       {R"({"conversations": [{"from": "gpt"}]})",

@@ -32,7 +32,17 @@ Role ReadRole(const JsonObject& turn, const std::string& key, const Names& names
   return Role::kUser;
 }
 
+// They are words of the turn, which no template here writes.
+void RefuseToolCalls(const JsonObject& turn) {
+  for (const char* key : {"tool_calls", "function_call"}) {
+    const nlohmann::json* calls = turn.Get(key);
+    if (calls != nullptr && !calls->empty())
+      turn.Expected(key, "none: calls of tools are not yet supported");
+  }
+}
+
 Message ReadTurn(const JsonObject& turn) {
+  RefuseToolCalls(turn);
   if (turn.Has("from"))
     return {ReadRole(turn, "from", kShareGptRoles, "system, human or gpt"), turn.Text("value")};
   return {ReadRole(turn, "role", kRoles, "system, user or assistant"), turn.Text("content")};

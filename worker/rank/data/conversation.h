@@ -19,10 +19,10 @@ struct Message {
 //   [{"role": "system" | "user" | "assistant", "content": "…"}, …]
 //   [{"from": "system" | "human" | "gpt", "value": "…"}, …], ShareGPT's; user, assistant and
 //   chatgpt are read there too.
-// Other keys of a turn are left alone. A system turn stands first.
+// Calls of tools are refused; other keys of a turn are left alone. A system turn stands first.
 //
-// Faults are recorded in the row: no list, an empty one, a turn without role or content, an unknown
-// role, a system turn elsewhere. What comes back then means nothing.
+// Faults are recorded in the row: no list, an empty one, a turn without role or content. Others are
+// an unknown role, a call of a tool, a system turn elsewhere. What comes back then means nothing.
 std::vector<Message> ReadConversation(const files::JsonObject& row, const std::string& key);
 
 }  // namespace trainctl::data
