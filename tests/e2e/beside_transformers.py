@@ -59,6 +59,7 @@ class BesideTransformers(ClusterTest):
         job = tiny_job(**{**self.TRAINED, "name": name, **changes}, output__dir=str(folder))
         code, state = self.run_job(job)
         self.assertEqual(code, 0, state)
-        saved = "adapter_config.json" if name == "adapter" else "model.safetensors"
+        is_adapter = changes.get("output__save") == "adapter"
+        saved = "adapter_config.json" if is_adapter else "model.safetensors"
         [found] = folder.rglob(saved)
         return found.parent

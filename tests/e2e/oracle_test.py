@@ -36,9 +36,8 @@ class Oracle(BesideTransformers):
     def ours(self, model, rows, **changes):
         """The engine's losses on the first rows of the data, in the order of their size."""
         job = tiny_job(
-            **{**LOOK, **changes},
+            **{**LOOK, **changes, "model__path": str(model)},
             name="look",
-            model__path=str(model),
             data__max_rows=rows,
             train__max_steps=rows,
             train__epochs=1,
@@ -85,7 +84,8 @@ class Oracle(BesideTransformers):
         ours = self.expect_same_texts(TINY, adapter, "adapter")
         self.assertNotEqual(ours, self.expect_same_texts(final, None, "final"))
 
-    def test_a_saved_model_of_each_family_is_transformers_model(self):
+    def families(self):
+        """(each one's folder, rows of tokens, and the keys of a job on them)"""
         pick = random.Random(1)
         rows = [[pick.randrange(3, VOCABULARY) for _ in range(TOKENS)] for _ in range(ROWS)]
         tokens = [token for row in rows for token in row]
@@ -95,15 +95,27 @@ class Oracle(BesideTransformers):
             "train__max_seq_length": TOKENS,
         }
         of_words = [base for base in FAMILIES.iterdir() if base.name != "blip2"]  # pictures_test
-        for base in sorted(of_words):
+        return [(base, rows, {**data, "model__path": str(base)}) for base in sorted(of_words)]
+
+    def test_a_saved_model_of_each_family_is_transformers_model(self):
+        for base, rows, job in self.families():
             with self.subTest(base.name):
-                folder = self.trained(
-                    base.name, **data, model__path=str(base), output__save="final"
-                )
+                folder = self.trained(base.name, **job, output__save="final")
                 before = self.answer(base, {"ids": rows})["losses"]
                 after = self.answer(folder, {"ids": rows})["losses"]
                 self.assertLess(sum(after), sum(before) - 0.1, "it learned nothing")
-                self.expect_equal(after, self.ours(folder, ROWS, **data))
+                self.expect_equal(after, self.ours(folder, ROWS, **job))
+
+    def test_an_adapter_of_each_family_is_pefts(self):
+        lora = {"lora": LORA, "optimizer": {"lr": 1e-2}}
+        for base, rows, job in self.families():
+            with self.subTest(base.name):
+                folder = self.trained(base.name, **job, **lora, output__save="adapter")
+                before = self.answer(base, {"ids": rows})["losses"]
+                after = self.answer(base, {"ids": rows}, folder)["losses"]
+                self.assertLess(sum(after), sum(before) - 0.1, "it learned nothing")
+                look = {**job, "lora": LORA}
+                self.expect_equal(after, self.ours(folder, ROWS, **look))
 
     def test_the_example_model_has_transformers_losses_on_rows_of_text(self):
         if not (EXAMPLE / "model.safetensors").exists():
