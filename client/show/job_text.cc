@@ -62,7 +62,7 @@ std::optional<job::OomDetail> OomOf(const v1::AttemptView& attempt) {
 }
 
 std::string OomText(const job::OomDetail& oom) {
-  return "asked for " + base::FormatBytes(oom.requested_bytes) + " in " + oom.phase +
+  return "asked for " + base::FormatBytes(oom.requested_bytes) + " in " + job::Name(oom.phase) +
          " with a limit of " + base::FormatBytes(oom.limit_bytes);
 }
 

@@ -1,5 +1,6 @@
 #include "common/job/outcome.h"
 
+#include <algorithm>
 #include <array>
 
 namespace trainctl::job {
@@ -26,11 +27,34 @@ std::optional<Enum> Parse(const std::array<std::string_view, count>& names, std:
   return std::nullopt;
 }
 
+constexpr std::array kWorks = {Work::kLoading,    Work::kJoining,       Work::kForward,
+                               Work::kBackward,   Work::kOptimizerStep, Work::kEvaluation,
+                               Work::kCheckpoint, Work::kSaving};
+constexpr std::string_view kTrialPrefix = "trial ";
+
+std::string_view WorkName(Work work) {
+  switch (work) {
+    case Work::kLoading: return "loading";
+    case Work::kJoining: return "joining";
+    case Work::kForward: return "forward";
+    case Work::kBackward: return "backward";
+    case Work::kOptimizerStep: return "optimizer_step";
+    case Work::kEvaluation: return "evaluation";
+    case Work::kCheckpoint: return "checkpoint";
+    case Work::kSaving: return "saving";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string_view Name(JobState state) { return kStateNames.at(static_cast<size_t>(state)); }
 std::string_view Name(Outcome outcome) { return kOutcomeNames.at(static_cast<size_t>(outcome)); }
 std::string_view Name(Phase phase) { return kPhaseNames.at(static_cast<size_t>(phase)); }
+
+std::string Name(OomPhase phase) {
+  return std::string(phase.in_trial ? kTrialPrefix : "").append(WorkName(phase.work));
+}
 
 std::optional<JobState> ParseJobState(std::string_view name) {
   return Parse<JobState>(kStateNames, name);
@@ -39,6 +63,13 @@ std::optional<Outcome> ParseOutcome(std::string_view name) {
   return Parse<Outcome>(kOutcomeNames, name);
 }
 std::optional<Phase> ParsePhase(std::string_view name) { return Parse<Phase>(kPhaseNames, name); }
+
+std::optional<OomPhase> ParseOomPhase(std::string_view name) {
+  const bool in_trial = name.starts_with(kTrialPrefix);
+  if (in_trial) name.remove_prefix(kTrialPrefix.size());
+  const auto found = std::ranges::find(kWorks, name, WorkName);
+  return found == kWorks.end() ? std::nullopt : std::optional(OomPhase{*found, in_trial});
+}
 
 bool IsOutOfMemory(std::optional<Outcome> outcome) {
   return outcome == Outcome::kOomGpu || outcome == Outcome::kOomHost;

@@ -44,10 +44,29 @@ struct MemoryByKind {
   int64_t reserved = 0;
 };
 
+// What a rank is at, as an error tells it.
+enum class Work {
+  kLoading,
+  kJoining,
+  kForward,
+  kBackward,
+  kOptimizerStep,
+  kEvaluation,
+  kCheckpoint,
+  kSaving
+};
+
+// When memory was refused.
+struct OomPhase {
+  Work work = Work::kLoading;
+  bool in_trial = false;  // of the micro batch
+
+  bool operator==(const OomPhase&) const = default;
+};
+
 struct OomDetail {
   int64_t rank = 0;
-  std::string phase;  // loading | forward | backward | optimizer_step | evaluation | saving; "trial
-                      // forward", … of a trial
+  OomPhase phase;
   int64_t requested_bytes = 0;  //
   int64_t limit_bytes = 0;      // the enforced limit, or the device's size
   MemoryByKind memory;          // held when the request was refused
@@ -67,9 +86,11 @@ struct AttemptEnd {
 std::string_view Name(JobState state);   // "QUEUED"
 std::string_view Name(Outcome outcome);  // "OOM_GPU"
 std::string_view Name(Phase phase);      // "before_forward"
+std::string Name(OomPhase phase);        // "optimizer_step"; of a trial "trial optimizer_step"
 std::optional<JobState> ParseJobState(std::string_view name);
 std::optional<Outcome> ParseOutcome(std::string_view name);
 std::optional<Phase> ParsePhase(std::string_view name);
+std::optional<OomPhase> ParseOomPhase(std::string_view name);
 
 // Of the device or of its host.
 bool IsOutOfMemory(std::optional<Outcome> outcome);

@@ -26,13 +26,12 @@ struct RankRendezvous {
   std::string blob;
 };
 
-// Sent when it changes, at most a few times a second, also from inside a long step. stage tells a
-// hung rank from one that waits for it: "compute", or "collective" while the rank waits for others.
+// Sent when it changes, at most a few times a second, also from inside a long step.
 struct RankProgress {
   int64_t step = 0;        // optimizer steps done, those before a resume included
   int64_t first_step = 0;  // that this attempt began behind: of a resumed run its checkpoint's
   int64_t steps = 0;       // of the whole run
-  std::string stage = "compute";
+  Stage stage = Stage::kCompute;
   std::optional<double> loss;
   int64_t peak_allocated_bytes = 0;
 };

@@ -45,7 +45,7 @@ constexpr auto kProgressFields = [](auto& fields, auto& progress) {
   fields.MemberOrDefault("first_step", progress.first_step);
   fields.Expect("first_step", progress.first_step >= 0, "expected a number from 0");
   kCount(fields, "steps", progress.steps);
-  fields.Member("stage", progress.stage);
+  fields.Named("stage", progress.stage, ParseStage);
   fields.MemberIfAny("loss", progress.loss);
   kCount(fields, "peak_allocated_bytes", progress.peak_allocated_bytes);
 };
@@ -90,7 +90,7 @@ constexpr auto kContinuationFields = [](auto& fields, auto& continuation) {
 
 constexpr auto kOomFields = [](auto& fields, auto& oom) {
   fields.Within("rank", oom.rank, 0, kMaxRank);
-  fields.Member("phase", oom.phase);
+  fields.Named("phase", oom.phase, ParseOomPhase);
   kCount(fields, "requested_bytes", oom.requested_bytes);
   kCount(fields, "limit_bytes", oom.limit_bytes);
   fields.Object("memory", oom.memory, kMemoryFields);

@@ -66,4 +66,19 @@ std::string Describe(const RankPhase& phase) {
   return name;
 }
 
+std::string_view Name(Stage stage) {
+  switch (stage) {
+    case Stage::kCompute: return "compute";
+    case Stage::kCollective: return "collective";
+  }
+  return "";
+}
+
+std::optional<Stage> ParseStage(std::string_view name) {
+  for (const Stage stage : {Stage::kCompute, Stage::kCollective}) {
+    if (Name(stage) == name) return stage;
+  }
+  return std::nullopt;
+}
+
 }  // namespace trainctl::job

@@ -39,4 +39,13 @@ struct RankPhase {
 // For people: "evaluating 12/40", "loading 1.20 GiB of 13.50 GiB", "joining".
 std::string Describe(const RankPhase& phase);
 
+// Tells a hung rank from one that waits for it.
+enum class Stage {
+  kCompute,
+  kCollective  // waits for others
+};
+
+std::string_view Name(Stage stage);  // "collective"
+std::optional<Stage> ParseStage(std::string_view name);
+
 }  // namespace trainctl::job

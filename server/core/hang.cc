@@ -36,13 +36,14 @@ Ranks LeastAdvanced(const Ranks& ranks) {
 Ranks NotWaiting(const Ranks& ranks) {
   Ranks result;
   std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(result),
-               [](const RankRow* rank) { return rank->progress.stage != "collective"; });
+               [](const RankRow* rank) { return rank->progress.stage != job::Stage::kCollective; });
   return result.empty() ? ranks : result;
 }
 
 std::string Where(const RankRow& rank) {
   if (rank.phase.phase != job::RunPhase::kTraining) return job::Describe(rank.phase);
-  return "step " + std::to_string(rank.progress.step) + ", " + rank.progress.stage;
+  return "step " + std::to_string(rank.progress.step) + ", " +
+         std::string(job::Name(rank.progress.stage));
 }
 
 }  // namespace

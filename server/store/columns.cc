@@ -33,6 +33,8 @@ void ColumnWriter::Put(const job::Labels& labels) { Put(job::LabelsText(labels))
 
 void ColumnWriter::Put(job::RunPhase phase) { statement_.Put(job::Name(phase)); }
 
+void ColumnWriter::Put(job::Stage stage) { statement_.Put(job::Name(stage)); }
+
 void ColumnWriter::Put(core::Trial trial) { statement_.Put(core::Name(trial)); }
 
 void ColumnWriter::Put(core::Proof proof) {
@@ -88,6 +90,8 @@ void ColumnReader::Get(job::DeviceKind& kind) {
 }
 
 void ColumnReader::Get(job::RunPhase& phase) { GetNamed(phase, job::ParseRunPhase, "phase"); }
+
+void ColumnReader::Get(job::Stage& stage) { GetNamed(stage, job::ParseStage, "stage"); }
 
 void ColumnReader::Get(core::Trial& trial) { GetNamed(trial, core::ParseTrial, "trial"); }
 

@@ -99,8 +99,8 @@ TEST_F(ExplainJobTest, AfterAnOomItShowsLeanerWaysToTrainTheSame) {
   v1::AttemptView& attempt = *detail.add_attempts();
   attempt.set_attempt(1);
   attempt.set_outcome("OOM_GPU");
-  attempt.set_oom_json(
-      job::ToJson(job::OomDetail{0, "forward", int64_t{2} << 30, int64_t{16} << 30, {}}));
+  attempt.set_oom_json(job::ToJson(
+      job::OomDetail{0, {job::Work::kForward}, int64_t{2} << 30, int64_t{16} << 30, {}}));
   job::JobSpec job{
       .name = "big", .model = {.path = "/models/big"}, .data = {.path = "/data/rows.json"}};
   job.train.micro_batch_size = 4;

@@ -155,7 +155,7 @@ TEST_F(VerbsTest, DescribeShowsTheAttemptThatRanOutOfMemory) {
   attempt.set_attempt(1);
   attempt.set_outcome("OOM_GPU");
   attempt.set_rank(0);
-  job::OomDetail oom{0, "forward", int64_t{2} << 30, int64_t{16} << 30, {}};
+  job::OomDetail oom{0, {job::Work::kForward}, int64_t{2} << 30, int64_t{16} << 30, {}};
   oom.memory.params = int64_t{4} << 30;
   oom.memory.optimizer_cpu = int64_t{1} << 30;
   attempt.set_oom_json(job::ToJson(oom));

@@ -181,7 +181,7 @@ TEST_F(RankTest, OutOfMemoryWhileLoadingSaysWhatWasHeldByKind) {
   plan_.job.resources.gpu_memory_limit_bytes = 9 * parameters;
   const job::RankOutcome outcome = Run().outcome();
   ASSERT_EQ(outcome.outcome, job::Outcome::kOomGpu) << outcome.message;
-  EXPECT_EQ(outcome.oom->phase, "loading");
+  EXPECT_EQ(job::Name(outcome.oom->phase), "loading");
   const job::MemoryByKind held = outcome.oom->memory;
   EXPECT_NEAR(static_cast<double>(held.params), 4.0 * static_cast<double>(parameters),
               0.2 * static_cast<double>(parameters));

@@ -123,7 +123,7 @@ TEST_F(TrialTest, IsOfTheLongestRowWhereverItStands) {
   const job::RankOutcome outcome = Run().outcome();
   EXPECT_EQ(outcome.outcome, job::Outcome::kOomGpu) << outcome.message;
   ASSERT_TRUE(outcome.oom.has_value());
-  EXPECT_EQ(outcome.oom->phase.rfind("trial ", 0), 0u) << outcome.oom->phase;
+  EXPECT_TRUE(outcome.oom->phase.in_trial) << job::Name(outcome.oom->phase);
 }
 
 TEST_F(TrialTest, ThatDoesNotFitEndsTheRankBeforeItLoads) {

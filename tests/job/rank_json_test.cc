@@ -40,7 +40,7 @@ TEST(RankMessages, EveryKindIsReadBack) {
   ExpectSameLine(RankStarted{12, "abc", "2.11", "2.28", "580", "H200"});
   ExpectSameLine(RankPhase{RunPhase::kLoading, 10, 20});
   ExpectSameLine(RankRendezvous{"00ff"});
-  ExpectSameLine(RankProgress{3, 2, 100, "collective", 2.5, 99});
+  ExpectSameLine(RankProgress{3, 2, 100, Stage::kCollective, 2.5, 99});
   ExpectSameLine(RankProgress{});
   ExpectSameLine(RankMetrics{{{"loss", 3, std::nullopt, "", 2.5, 1000},
                               {"memory_params_bytes", 0, 1, "after_forward", 7, 1001}}});
@@ -50,8 +50,8 @@ TEST(RankMessages, EveryKindIsReadBack) {
   ExpectSameLine(RankContinuation{4, 1, "Once\nupon", " a \"time\""});
   ExpectSameLine(RankOutcome{Outcome::kSucceeded, "done", std::nullopt});
   ExpectSameLine(RankDropped{12});
-  ExpectSameLine(
-      RankOutcome{Outcome::kOomGpu, "out of memory", OomDetail{1, "forward", 100, 200, kMemory}});
+  ExpectSameLine(RankOutcome{Outcome::kOomGpu, "out of memory",
+                             OomDetail{1, {Work::kForward}, 100, 200, kMemory}});
 }
 
 TEST(RankMessages, AMetricPointKeepsItsFields) {
@@ -119,7 +119,7 @@ TEST(RankMessages, ABadPointIsNamedByItsPlace) {
 }
 
 TEST(OomDetailJson, IsReadBackAndNamesItsFaults) {
-  const OomDetail oom{1, "forward", 100, 200, kMemory};
+  const OomDetail oom{1, {Work::kForward}, 100, 200, kMemory};
   EXPECT_EQ(ToJson(*OomDetailFromJson(ToJson(oom))), ToJson(oom));
   OomDetail bad = oom;
   bad.memory.grads = -5;
@@ -129,6 +129,33 @@ TEST(OomDetailJson, IsReadBackAndNamesItsFaults) {
   bad.limit_bytes = -1;
   EXPECT_THAT(OomDetailFromJson(ToJson(bad)).error().message,
               HasSubstr("limit_bytes: -1: expected"));
+}
+
+// What earlier programs wrote, and stored.
+TEST(OomDetailJson, ItsPhasesAreTheirNames) {
+  for (const std::string phase : {"loading", "joining", "forward", "backward", "optimizer_step",
+                                  "evaluation", "checkpoint", "saving", "trial backward"}) {
+    const std::string text = R"({"rank":1,"phase":")" + phase +
+                             R"(","requested_bytes":100,"limit_bytes":200,"memory":)" +
+                             R"({"params":1,"grads":2,"optimizer":3,"optimizer_cpu":4,"other":5,)" +
+                             R"("allocated":6,"peak_allocated":7,"reserved":8}})";
+    const base::Result<OomDetail> read = OomDetailFromJson(text);
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(ToJson(*read), text);
+  }
+  OomDetail trial{0, {Work::kForward, true}, 1, 2, {}};
+  EXPECT_THAT(ToJson(trial), HasSubstr(R"("phase":"trial forward")"));
+  const std::string unknown = R"({"rank":1,"phase":"trial","requested_bytes":1})";
+  EXPECT_THAT(OomDetailFromJson(unknown).error().message, HasSubstr("phase: 'trial' is not known"));
+}
+
+TEST(RankMessages, TheStageOfProgressIsItsName) {
+  const std::string line = ToLine(RankMessage(RankProgress{.stage = Stage::kCollective}));
+  EXPECT_THAT(line, HasSubstr(R"("stage":"collective")"));
+  std::string damaged = line;
+  damaged.replace(damaged.find("collective"), 10, "compiling!");
+  EXPECT_THAT(RankMessageFromLine(damaged).error().message,
+              HasSubstr("stage: 'compiling!' is not known"));
 }
 
 TEST(RankCommands, EveryKindIsReadBack) {

@@ -109,7 +109,7 @@ TEST(JobLife, OutOfMemoryIsAnOutcomeWithItsDetail) {
   TestSite site;
   FakeWorker worker("a/0");
   const auto [job, rank] = Train(site, worker, "large");
-  job::OomDetail oom{0, "backward", 1000, 2000, {}};
+  job::OomDetail oom{0, {job::Work::kBackward}, 1000, 2000, {}};
   oom.memory.params = 700;
   worker.Report(rank, job::RankOutcome{job::Outcome::kOomGpu, "out of memory", oom});
   job::RankExit exit;

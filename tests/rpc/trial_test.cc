@@ -37,8 +37,9 @@ job::RankPlan BeginTrial(FakeWorker& worker, job::RankKey* rank) {
 }
 
 void RunOutOfMemory(FakeWorker& worker, const job::RankKey& rank) {
-  worker.Report(rank, job::RankOutcome{job::Outcome::kOomGpu, "out of device memory",
-                                       job::OomDetail{0, "trial backward", 1000, 2000, {}}});
+  worker.Report(rank,
+                job::RankOutcome{job::Outcome::kOomGpu, "out of device memory",
+                                 job::OomDetail{0, {job::Work::kBackward, true}, 1000, 2000, {}}});
   job::RankExit exit;
   exit.exit_code = 1;
   worker.Report(rank, std::move(exit));

@@ -115,7 +115,8 @@ void PrintEnd(const std::optional<job::AttemptEnd>& end, std::ostringstream& out
       << "|" << end->exit_code.value_or(-1) << "|" << end->signal.value_or(-1) << "|"
       << end->last_log_lines;
   if (end->oom)
-    out << "|oom " << end->oom->rank << " " << end->oom->phase << " " << end->oom->requested_bytes;
+    out << "|oom " << end->oom->rank << " " << job::Name(end->oom->phase) << " "
+        << end->oom->requested_bytes;
 }
 
 void Print(const RankRow& rank, std::ostringstream& out) {
@@ -125,7 +126,7 @@ void Print(const RankRow& rank, std::ostringstream& out) {
       << rank.started.nccl << rank.started.driver << rank.started.device_name << " "
       << job::Name(rank.phase.phase) << " " << rank.phase.done << "/" << rank.phase.total << " "
       << rank.progress.step << " behind " << rank.progress.first_step << "/" << rank.progress.steps
-      << " " << rank.progress.stage << " " << rank.progress.loss.value_or(-1) << " "
+      << " " << job::Name(rank.progress.stage) << " " << rank.progress.loss.value_or(-1) << " "
       << rank.progress.peak_allocated_bytes << " proof " << static_cast<int>(rank.proof) << " exit "
       << rank.exit.exit_code.value_or(-1) << " " << rank.exit.signal.value_or(-1)
       << (rank.exit.oom_killed ? " oom_killed" : "") << " " << rank.exit.last_log_lines << " "

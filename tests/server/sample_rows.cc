@@ -30,7 +30,7 @@ core::JobRow SampleJob(int64_t id, const std::string& name, const std::string& r
 job::AttemptEnd SampleEnd() {
   job::OomDetail oom;
   oom.rank = 1;
-  oom.phase = "backward";
+  oom.phase = {job::Work::kBackward};
   oom.requested_bytes = 1 << 20;
   oom.limit_bytes = 1 << 30;
   oom.memory = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -47,7 +47,7 @@ core::RankRow SampleRank(const job::RankKey& key) {
   row.confirmed = true;
   row.started = {4711, "abc", "2.11", "2.27", "580.1", "NVIDIA H200"};
   row.phase = {job::RunPhase::kLoading, 5, 10};
-  row.progress = {6, 2, 12, "collective", 1.5, 1 << 20};
+  row.progress = {6, 2, 12, job::Stage::kCollective, 1.5, 1 << 20};
   row.outcome = job::RankOutcome{job::Outcome::kOomGpu, "out of memory", SampleEnd().oom};
   row.proof = core::Proof::kExited;
   row.exit = {.exit_code = 1, .signal = 9, .oom_killed = true, .last_log_lines = "the end"};

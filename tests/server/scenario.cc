@@ -175,10 +175,11 @@ job::ReportBody ParseBody(const Words& words, const job::RankKey& key) {
     return job::RankPhase{job::ParseRunPhase(words.at(1)).value(), number(2, 0), number(3, 0)};
   if (kind == "rendezvous") return job::RankRendezvous{words.at(1)};
   if (kind == "progress")
-    return job::RankProgress{.step = number(1, 0),
-                             .first_step = number(4, 0),
-                             .steps = number(2, 0),
-                             .stage = words.size() > 3 ? words[3] : "compute"};
+    return job::RankProgress{
+        .step = number(1, 0),
+        .first_step = number(4, 0),
+        .steps = number(2, 0),
+        .stage = job::ParseStage(words.size() > 3 ? words[3] : "compute").value()};
   if (kind == "metrics")
     return job::RankMetrics{std::vector<job::MetricPoint>(number(1, 1), {.name = "loss"})};
   if (kind == "stepped") {

@@ -83,7 +83,7 @@ TEST_F(SqliteStoreTest, EveryRowComesBackForReaders) {
   const std::vector<StoredAttempt> attempts = reader_->Attempts(id).value();
   ASSERT_EQ(attempts.size(), 2u);
   EXPECT_EQ(attempts[0].row.end->message, SampleEnd().message);
-  EXPECT_EQ(attempts[0].row.end->oom->phase, "backward");
+  EXPECT_EQ(attempts[0].row.end->oom->phase, job::OomPhase{job::Work::kBackward});
   EXPECT_EQ(attempts[0].row.end->last_log_lines, "last\nlines");
   EXPECT_EQ(attempts[1].row.stop->outcome, job::Outcome::kHang);
   ASSERT_EQ(attempts[1].ranks.size(), 2u);

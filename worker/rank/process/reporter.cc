@@ -101,9 +101,9 @@ void Reporter::Record(job::Metric metric, int64_t step, double value,
 
 void Reporter::Progress(const job::RankProgress& progress) {
   const std::lock_guard lock(mutex_);
-  std::string stage = std::move(progress_.stage);
+  const job::Stage stage = progress_.stage;
   progress_ = progress;
-  progress_.stage = std::move(stage);
+  progress_.stage = stage;
   progress_changed_ = true;
 }
 
@@ -117,7 +117,7 @@ void Reporter::Evaluated(const LoggedEvaluation& evaluation) {
   log_.Evaluated(evaluation, clock_.Steady());
 }
 
-void Reporter::Stage(const char* stage) {
+void Reporter::Stage(job::Stage stage) {
   const std::lock_guard lock(mutex_);
   if (progress_.stage == stage) return;
   progress_.stage = stage;

@@ -50,8 +50,8 @@ class Reporter {
   // Points that are recorded from now on are added to the file too. Once it takes no more a notice
   // says so, and the run goes on.
   void Track(EventFile file);
-  // "compute", or "collective" while the rank waits for others.
-  void Stage(const char* stage);
+  // kCollective while the rank waits for others.
+  void Stage(job::Stage stage);
 
  private:
   void Run();

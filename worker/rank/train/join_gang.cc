@@ -53,8 +53,8 @@ class WatchedCommunicator : public comm::Communicator {
 
  private:
   struct Waiting {
-    explicit Waiting(Reporter& to) : reporter(to) { reporter.Stage("collective"); }
-    ~Waiting() { reporter.Stage("compute"); }
+    explicit Waiting(Reporter& to) : reporter(to) { reporter.Stage(job::Stage::kCollective); }
+    ~Waiting() { reporter.Stage(job::Stage::kCompute); }
     Reporter& reporter;
   };
 

@@ -32,8 +32,7 @@ job::MemoryByKind HeldAtRefusal(const FailedRun& run) {
 }
 
 job::OomDetail DescribeOom(const FailedRun& run) {
-  const std::string trial = run.state.in_trial ? "trial " : "";
-  job::OomDetail detail{.rank = run.rank, .phase = trial + run.state.phase};
+  job::OomDetail detail{.rank = run.rank, .phase = run.state.phase};
   if (run.device == nullptr) return detail;
   detail.requested_bytes = run.device->LastRefusal().requested_bytes;
   detail.limit_bytes = run.device->limit_bytes();
@@ -43,7 +42,7 @@ job::OomDetail DescribeOom(const FailedRun& run) {
 
 // "out of device memory in backward: 0.17 GiB asked for with 9.18 GiB allocated, limit 9.31 GiB"
 std::string OomMessage(const job::OomDetail& detail) {
-  std::string message = "out of device memory in " + detail.phase + ": " +
+  std::string message = "out of device memory in " + job::Name(detail.phase) + ": " +
                         base::FormatBytes(detail.requested_bytes) + " asked for with " +
                         base::FormatBytes(detail.memory.allocated) + " allocated";
   if (detail.limit_bytes > 0) message += ", limit " + base::FormatBytes(detail.limit_bytes);

@@ -199,7 +199,7 @@ data::Prompts RankRun::ReadPrompts(const job::ModelShape& shape) const {
 
 void RankRun::Join() {
   reporter_.Phase(job::RunPhase::kJoining);
-  state_.phase = "joining";
+  state_.phase.work = job::Work::kJoining;
   comm_ = JoinGang(plan_, device_->device(), commands_, reporter_, surroundings_.reads_peers);
 }
 
@@ -221,14 +221,14 @@ job::RankOutcome RankRun::ContinuePrompts(const job::ModelShape& shape, base::St
       Take(model::MakeModel(shape, ModelOptionsOf(spec, prompts.longest(), device)), "model.path");
   Join();
   const RankContext rank = Context();
-  state_.phase = "loading";
+  state_.phase.work = job::Work::kLoading;
   strategy::Strategy& strategy =
       MakeRankStrategy(rank, *model_, *device_, /*accumulation=*/1, state_);
   LoadWeights(rank, shape, model_->parameters(), adapter_, strategy);
   const base::SteadyMicros loaded = clock_.Steady();
   reporter_.Record(job::Metric::kLoadSeconds, 0, static_cast<double>(loaded - begin) / 1e6);
 
-  state_.phase = "evaluation";
+  state_.phase.work = job::Work::kEvaluation;
   device_->Synchronize();
   device_->ResetPeak();
   MemoryMeter memory(*device_, strategy, reporter_, /*total_steps=*/0);
@@ -278,7 +278,7 @@ job::RankOutcome RankRun::Run() {
   Join();
   CheckSameData(dataset, *comm_, device);
   const RankContext rank = Context();
-  state_.phase = "loading";
+  state_.phase.work = job::Work::kLoading;
   const double trial_seconds = plan_.trial
                                    ? TryMicroBatch(rank, {batch, dataset, PictureSide(shape),
                                                           *model_, *device_, commands_, state_})
@@ -350,7 +350,7 @@ job::RankOutcome RankRun::Run() {
   if (end == TrainingEnd::kDiverged)
     return Diverged(*trainer.divergence(), "training stopped there, and nothing more was saved");
   if (SavesResult(spec)) {
-    state_.phase = "saving";
+    state_.phase.work = job::Work::kSaving;
     SaveResult(rank, model_->parameters(), strategy);
   }
   if (trainer.ends_diverged())

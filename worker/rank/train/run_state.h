@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "common/job/outcome.h"
 #include "worker/rank/model/model.h"
 #include "worker/rank/process/device.h"
 #include "worker/rank/process/rank_context.h"
@@ -14,8 +15,7 @@
 namespace trainctl::train {
 
 struct RunState {
-  const char* phase = "loading";  // as OomDetail's
-  bool in_trial = false;          // of the micro batch
+  job::OomPhase phase;
   // Outlives the error, so that what is held by kind can still be asked.
   std::unique_ptr<strategy::Strategy> strategy;
   // While there is no strategy yet: what the device's allocator had given out. One value is from

@@ -106,7 +106,7 @@ void Trainer::Step(int64_t step) {
   parts_.strategy.BeginStep(step, lr, WantsNorm(step));
   for (int64_t micro_step = 0; micro_step < parts_.batch.accumulation; ++micro_step)
     MicroStep(step, micro_step, counts, results);
-  parts_.state.phase = "optimizer_step";
+  parts_.state.phase.work = job::Work::kOptimizerStep;
   const at::Tensor norm = parts_.strategy.FinishStep();
   memory_.Sample(step, job::Phase::kAfterOptimizerStep);
 
@@ -134,13 +134,13 @@ void Trainer::MicroStep(int64_t step, int64_t micro_step, const StepCounts& coun
   context.dropout = {
       .seed = parts_.plan.job.seed, .samples = batch.samples, .length = batch.length};
   if (first) memory_.Sample(step, job::Phase::kBeforeForward);
-  parts_.state.phase = "forward";
+  parts_.state.phase.work = job::Work::kForward;
   {
     RECORD_USER_SCOPE(profile::kForwardRange);
     parts_.model.Loss(context, batch);
   }
   if (first) memory_.Sample(step, job::Phase::kAfterForward);
-  parts_.state.phase = "backward";
+  parts_.state.phase.work = job::Work::kBackward;
   {
     RECORD_USER_SCOPE(profile::kBackwardRange);
     tape.Backward();
@@ -162,9 +162,9 @@ void Trainer::Retire() {
   if (!in_flight_) return;
   InFlight done = std::move(*in_flight_);
   in_flight_.reset();
-  if (parts_.comm.world_size() > 1) parts_.reporter.Stage("collective");
+  if (parts_.comm.world_size() > 1) parts_.reporter.Stage(job::Stage::kCollective);
   done.end.Wait();
-  parts_.reporter.Stage("compute");
+  parts_.reporter.Stage(job::Stage::kCompute);
   const double seconds = done.end.SecondsSince(*last_mark_);
   Report(done, seconds);
   last_mark_ = std::move(done.end);
@@ -262,7 +262,7 @@ void Trainer::Evaluate(int64_t step) {
   evaluation_total_ = batches + (continues ? parts_.continuer->tokens() : 0);
   TellEvaluated(0);
   const StreamMark begin(parts_.device.device());
-  parts_.state.phase = "evaluation";
+  parts_.state.phase.work = job::Work::kEvaluation;
   if (batches > 0) Validate(step, max_rows, batches);
   if (continues) {
     ops::Tape tape(/*recording=*/false);
@@ -310,7 +310,7 @@ void Trainer::Checkpoint(int64_t steps_done) {
   Retire();
   if (MustStop()) return;
   const StreamMark begin(parts_.device.device());
-  parts_.state.phase = "checkpoint";
+  parts_.state.phase.work = job::Work::kCheckpoint;
   const bool evaluated = evaluated_steps_ == steps_done;
   parts_.checkpointer->Save(
       {.steps_done = steps_done, .val_loss = evaluated ? std::optional(val_loss_) : std::nullopt});

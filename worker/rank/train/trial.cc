@@ -134,7 +134,7 @@ double TryMicroBatch(const RankContext& rank, const TrialParts& parts) {
       MakeRankStrategy(rank, parts.model, parts.device, batch.accumulation, parts.state);
   FillQuantized(parts.model.parameters(), rank.device, strategy);
   rank.reporter.Phase(job::RunPhase::kTrial, 0, batch.accumulation);
-  parts.state.in_trial = true;
+  parts.state.phase.in_trial = true;
   RunStep(rank, parts, batch, strategy);
   const double seconds = static_cast<double>(rank.clock.Steady() - begin) / 1e6;
   if (rank.leads()) Report(rank, parts, seconds);
