@@ -1,8 +1,12 @@
 #include "client/frame.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string_view>
+
+#include "common/base/utf8.h"
 
 namespace trainctl::client {
 namespace {
@@ -18,25 +22,19 @@ struct Cell {
   bool operator==(const Cell&) const = default;
 };
 
-size_t GlyphBytes(unsigned char first) {
-  return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-}
-
 // Latin, Greek, Cyrillic; punctuation, arrows, mathematics, boxes, blocks and Braille. Not what has
 // no width, and no picture that terminals draw twice as wide.
-bool IsOneColumn(std::string_view glyph) {
-  const auto byte = [glyph](size_t i) { return static_cast<unsigned char>(glyph[i]); };
-  if (glyph.size() == 1) return byte(0) >= 0x20 && byte(0) != 0x7F;
-  if (glyph.size() == 2) return byte(0) < 0xCC || (byte(0) > 0xCD && byte(0) < 0xD2);
-  if (glyph.size() != 3 || byte(0) != 0xE2) return false;
-  switch (byte(1)) {
-    case 0x80: return byte(2) >= 0x90;
-    case 0x81: return byte(2) < 0xA0;
-    case 0x97: return byte(2) < 0xBD;
-    default:
-      return (byte(1) >= 0x86 && byte(1) <= 0x8B) || (byte(1) >= 0x94 && byte(1) <= 0x96) ||
-             (byte(1) >= 0xA0 && byte(1) <= 0xA3);
-  }
+bool IsOneColumn(char32_t value) {
+  struct Range {
+    char32_t first, last;
+  };
+  constexpr std::array kOneColumn = {
+      Range{0x20, 0x7E},     Range{0xA0, 0x2FF},    Range{0x380, 0x47F},  Range{0x2010, 0x205F},
+      Range{0x2180, 0x22FF}, Range{0x2500, 0x25FC}, Range{0x2800, 0x28FF}};
+  const auto holds = [value](const Range& range) {
+    return value >= range.first && value <= range.last;
+  };
+  return std::ranges::any_of(kOneColumn, holds) && !base::IsControl(value);
 }
 
 // nullopt: its columns are not known.
@@ -52,10 +50,10 @@ std::optional<std::vector<Cell>> CellsOf(std::string_view row) {
       row.remove_prefix(end + 1);
       continue;
     }
-    const std::string_view glyph = row.substr(0, GlyphBytes(static_cast<unsigned char>(row[0])));
-    if (!IsOneColumn(glyph)) return std::nullopt;
-    cells.push_back({glyph, style});
-    row.remove_prefix(glyph.size());
+    const std::optional<base::CodePoint> first = base::FirstCodePoint(row);
+    if (!first || !IsOneColumn(first->value)) return std::nullopt;
+    cells.push_back({row.substr(0, first->bytes), style});
+    row.remove_prefix(first->bytes);
   }
   return cells;
 }

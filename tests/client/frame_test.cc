@@ -101,6 +101,15 @@ TEST(Frame, OnlyTheColumnsThatChangedAreSent) {
             "\x1b[1;7H1\x1b[1;28H4");
   EXPECT_EQ(FrameBytes({"longer", "x"}, {"long", "x"}), "\x1b[1;5H\x1b[K");
   EXPECT_EQ(FrameBytes({"名 1"}, {"名 2"}), "\x1b[1;1H\x1b[2K名 2\x1b[0m");
+  EXPECT_EQ(FrameBytes({"µ ± … │ ▁ ⠿ 1"}, {"µ ± … │ ▁ ⠿ 2"}), "\x1b[1;13H2");
+}
+
+// What a terminal shows of bytes that are no character, is its own choice.
+TEST(Frame, ARowWithBytesThatAreNoCharacterIsSentWhole) {
+  for (const std::string bytes : {"\xC3(", "\xE2\x94", "\x80", "\xC2\x85"}) {
+    const std::string row = bytes + " step 2";
+    EXPECT_EQ(FrameBytes({bytes + " step 1"}, {row}), "\x1b[1;1H\x1b[2K" + row + "\x1b[0m");
+  }
 }
 
 // ---- what top sends ----
