@@ -24,7 +24,7 @@
 #include "server/web/curve_reads.h"
 #include "server/web/exposition.h"
 #include "server/web/job_memory.h"
-#include "server/web/log_piece.h"
+#include "server/web/log_excerpt.h"
 #include "server/web/metric_list.h"
 #include "server/web/page.h"
 #include "server/web/site_metrics.h"
@@ -261,7 +261,7 @@ void Api::Log(const Request& request, Answer answer) {
         return coordinator::ReadOneJob(reader, name);
       },
       [this, question = *question](const store::StoredJob& job) {
-        const auto piece = ReadLogPiece(parts_.coordinator, job, question);
+        const auto piece = ReadLogExcerpt(parts_.coordinator, job, question);
         return piece ? Document(LogDocument(*piece)) : ErrorResponse(piece.error());
       });
 }

@@ -21,7 +21,7 @@ struct LogQuestion {
 };
 base::Result<LogQuestion> LogQuestionOf(const Target& target);
 
-struct LogPiece {
+struct LogExcerpt {
   int64_t attempt = 0;  // 0: the job has had none
   int64_t rank = 0;
   int64_t ranks = 0;
@@ -31,10 +31,10 @@ struct LogPiece {
   bool ended = false;  // nothing more comes of this attempt
 };
 // kNotFound: the job has no such rank or attempt. kIo.
-base::Result<LogPiece> ReadLogPiece(coordinator::Coordinator& coordinator,
-                                    const store::StoredJob& job, const LogQuestion& question);
+base::Result<LogExcerpt> ReadLogExcerpt(coordinator::Coordinator& coordinator,
+                                        const store::StoredJob& job, const LogQuestion& question);
 
 // {"attempt", "rank", "ranks", "offset", "next_offset", "text", "ended"}.
-record::Json LogDocument(const LogPiece& piece);
+record::Json LogDocument(const LogExcerpt& piece);
 
 }  // namespace trainctl::web

@@ -1,4 +1,4 @@
-#include "server/web/log_piece.h"
+#include "server/web/log_excerpt.h"
 
 #include <algorithm>
 #include <limits>
@@ -43,13 +43,13 @@ base::Result<LogQuestion> LogQuestionOf(const Target& target) {
   return question;
 }
 
-base::Result<LogPiece> ReadLogPiece(coordinator::Coordinator& coordinator,
-                                    const store::StoredJob& job, const LogQuestion& question) {
+base::Result<LogExcerpt> ReadLogExcerpt(coordinator::Coordinator& coordinator,
+                                        const store::StoredJob& job, const LogQuestion& question) {
   const auto snapshot = coordinator::Snapshot(coordinator.state(), coordinator.Now(), job);
   const int64_t latest = snapshot.job.status.attempt;
-  LogPiece piece{.attempt = question.attempt == 0 ? latest : question.attempt,
-                 .rank = question.rank,
-                 .ranks = job.row.spec.devices};
+  LogExcerpt piece{.attempt = question.attempt == 0 ? latest : question.attempt,
+                   .rank = question.rank,
+                   .ranks = job.row.spec.devices};
   if (question.rank >= piece.ranks) return HasNo("rank", question.rank, job.row.id);
   if (piece.attempt > latest) return HasNo("attempt", piece.attempt, job.row.id);
   piece.ended = snapshot.job.status.state == job::JobState::kFinished || piece.attempt < latest;
@@ -68,7 +68,7 @@ base::Result<LogPiece> ReadLogPiece(coordinator::Coordinator& coordinator,
   return piece;
 }
 
-record::Json LogDocument(const LogPiece& piece) {
+record::Json LogDocument(const LogExcerpt& piece) {
   return {{"attempt", piece.attempt},
           {"rank", piece.rank},
           {"ranks", piece.ranks},
