@@ -4,6 +4,7 @@
 
 #include "common/estimate/frozen_parts.h"
 #include "common/estimate/memory_activations.h"
+#include "common/job/optimizer.h"
 
 namespace trainctl::job {
 namespace {
@@ -136,13 +137,13 @@ int64_t UnpackedForward(const Sizes& z) {
   return z.e * UnpackedOf(z).all + Unpacking(z) + z.Kept(z.ffn - z.hidden);
 }
 
-// AdamW in 8 bits, a piece at a time: the states in fp32, and what decodes, applies or encodes one.
+// States in 8 bits, a piece at a time: those in fp32, and what decodes, applies or encodes one.
 int64_t EightBitWork(const MemorySetting& s, int64_t elements) {
-  constexpr int64_t kStates = 2, kAlongside = 2;
+  constexpr int64_t kAlongside = 2;
   const bool is_narrow = s.storage_bytes == kBf16Bytes;
   const int64_t wide_master = is_narrow ? 1 : 0, wide_grad = is_narrow || s.clips ? 1 : 0;
   return std::min(elements, kEightBitPiece) * kFp32Bytes *
-         (kStates + kAlongside + wide_master + wide_grad);
+         (InfoOf(s.job.optimizer.name).states + kAlongside + wide_master + wide_grad);
 }
 
 }  // namespace
@@ -181,7 +182,7 @@ int64_t ReferenceNormWork(const MemorySetting& s, const UnitElements& unit) {
 }
 
 int64_t ReferenceUpdateWork(const MemorySetting& s, const UnitElements& unit) {
-  if (s.job.optimizer.name != OptimizerKind::kAdamW8bit) return 0;
+  if (StateFormOf(s.job.optimizer) != StateForm::kEightBit) return 0;
   return EightBitWork(s, std::min(unit.longest_run, s.TrainableHeld(unit)));
 }
 

@@ -1,4 +1,5 @@
 #include "common/estimate/memory_state.h"
+#include "common/job/optimizer.h"
 
 namespace trainctl::job {
 namespace {
@@ -20,21 +21,20 @@ int64_t TrainableBytes(const MemorySetting& s) {
   return s.storage_bytes + (s.is_mixed() ? kBf16Bytes : 0);
 }
 
-// States of AdamW in 8 bits, of the elements that this rank holds.
+// A state in 8 bits, of the elements that this rank holds.
 int64_t EightBitBytes(const MemorySetting& s, const UnitElements& unit) {
   const int64_t held = s.TrainableHeld(unit);
   const int64_t small = s.shards_trainable ? s.ShardOf(unit.trainable_small) : unit.trainable_small;
-  return static_cast<int64_t>(2 * k8BitStateBytes * static_cast<double>(held - small)) +
-         2 * kFp32Bytes * small;
+  return static_cast<int64_t>(k8BitStateBytes * static_cast<double>(held - small)) +
+         kFp32Bytes * small;
 }
 
-int64_t UnitOptimizerBytes(const MemorySetting& s, const UnitElements& unit) {
-  const OptimizerSpec& optimizer = s.job.optimizer;
-  switch (optimizer.name) {
-    case OptimizerKind::kAdamW: return 2 * s.storage_bytes * s.TrainableHeld(unit);
-    case OptimizerKind::kSgd:
-      return optimizer.momentum > 0 ? s.storage_bytes * s.TrainableHeld(unit) : 0;
-    case OptimizerKind::kAdamW8bit: return EightBitBytes(s, unit);
+// Of one state.
+int64_t StateBytes(const MemorySetting& s, const UnitElements& unit) {
+  switch (StateFormOf(s.job.optimizer)) {
+    case StateForm::kNone: return 0;
+    case StateForm::kAsMasters: return s.storage_bytes * s.TrainableHeld(unit);
+    case StateForm::kEightBit: return EightBitBytes(s, unit);
   }
   return 0;
 }
@@ -50,8 +50,8 @@ int64_t HeldParameterBytes(const MemorySetting& s) {
 
 int64_t OptimizerBytes(const MemorySetting& s) {
   if (s.job.offload_optimizer) return 0;
-  return SumOverUnits(s.units,
-                      [&](const UnitElements& unit) { return UnitOptimizerBytes(s, unit); });
+  return InfoOf(s.job.optimizer.name).states *
+         SumOverUnits(s.units, [&](const UnitElements& unit) { return StateBytes(s, unit); });
 }
 
 int64_t HostOptimizerBytes(const MemorySetting& s) {

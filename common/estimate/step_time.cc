@@ -7,6 +7,7 @@
 #include "common/estimate/lora_targets.h"
 #include "common/estimate/memory_estimate.h"
 #include "common/estimate/memory_units.h"
+#include "common/job/optimizer.h"
 #include "common/model/layout.h"
 #include "common/model/model_description.h"
 
@@ -34,7 +35,6 @@ constexpr double kUnpackBytes = 2.6;  // a 4-bit parameter: read, and written in
 // Of the shorter of traffic and arithmetic: reductions by kernels multi-3 and multi-4 of
 // 2026-11-22, gathers by copies tiny-2gpu-fsdp-micro1.
 constexpr double kExposedReductions = 0.45, kExposedGathers = 0.12;
-constexpr double k8bitSlowness = 1.7;  // further-adamw-8bit
 constexpr double kHostAdamParameters =
     6.0e9;  // a second, all ranks of a host: further-zero2-offload, 7b-2gpu-offload
 
@@ -238,14 +238,8 @@ double Together(double arithmetic, double gathers, double reductions, bool hides
 }
 
 double OptimizerBytes(const JobSpec& job) {
-  const int precision = static_cast<int>(job.precision);  // 32-true, bf16-true, bf16-mixed
-  constexpr double kAdamW[] = {28, 14, 30}, kSgd[] = {12, 6, 14}, k8bit[] = {18, 10, 20};
-  switch (job.optimizer.name) {
-    case OptimizerKind::kAdamW: return kAdamW[precision];
-    case OptimizerKind::kSgd: return kSgd[precision];
-    case OptimizerKind::kAdamW8bit: return k8bitSlowness * k8bit[precision];
-  }
-  return kAdamW[precision];
+  const OptimizerInfo& optimizer = InfoOf(job.optimizer.name);
+  return optimizer.slowness * optimizer.update_bytes[static_cast<size_t>(job.precision)];
 }
 
 }  // namespace

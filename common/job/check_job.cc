@@ -12,6 +12,7 @@
 #include "common/job/constraint.h"
 #include "common/job/data_format.h"
 #include "common/job/hub_id.h"
+#include "common/job/optimizer.h"
 #include "common/job/output_folder.h"
 #include "common/job/schema.h"
 #include "common/job/trains.h"
@@ -166,8 +167,9 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
       "checkpoint.keep_best has no effect: without data.val_split_fraction nothing is evaluated");
   note_if(job.resources.max_restarts > 0 && !job.checkpoint.every_steps,
           "a restart begins at step 0: checkpoint.every_steps is null");
-  note_if(job.optimizer.name != OptimizerKind::kSgd && job.optimizer.momentum != 0,
-          "optimizer.momentum has no effect on adamw");
+  const OptimizerInfo& optimizer = InfoOf(job.optimizer.name);
+  note_if(!optimizer.has_momentum && job.optimizer.momentum != 0,
+          "optimizer.momentum has no effect on " + std::string(optimizer.name));
   note_if(job.train.max_steps && job.train.lr_warmup_steps.value_or(0) > *job.train.max_steps,
           "the warm-up (" + std::to_string(job.train.lr_warmup_steps.value_or(0)) +
               " steps) is longer than the run: the learning rate stays on the ramp");

@@ -1,6 +1,7 @@
 #include "common/job/combinations.h"
 
 #include "common/job/check_job.h"
+#include "common/job/optimizer.h"
 #include "common/job/trains.h"
 
 namespace trainctl::job {
@@ -25,18 +26,11 @@ constexpr Clash kClashes[] = {
      "strategy fsdp each keeps its shard"},
     {"offload_optimizer",
      [](const JobSpec& job) {
-       return job.offload_optimizer && job.optimizer.name == OptimizerKind::kAdamW8bit;
+       return job.offload_optimizer && !InfoOf(job.optimizer.name).offloads;
      },
-     "false with optimizer.name \"adamw_8bit\"",
-     "the host keeps fp32 states, which 8 bits are there to avoid: choose one of the two, or "
-     "optimizer.name \"adamw\""},
-    {"offload_optimizer",
-     [](const JobSpec& job) {
-       return job.offload_optimizer && job.optimizer.name == OptimizerKind::kSgd;
-     },
-     "false with optimizer.name \"sgd\"",
-     "SGD keeps one state at most, and without momentum none: moving weights and gradients through "
-     "the host would cost more than it saves"},
+     "false unless optimizer.name is \"adamw\"",
+     "the host updates AdamW's fp32 states. Others keep little, and moving weights and gradients "
+     "through the host would cost more than it saves"},
     {"offload_optimizer",
      [](const JobSpec& job) { return job.offload_optimizer && job.lora.has_value(); },
      "false with lora",

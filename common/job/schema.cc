@@ -9,6 +9,7 @@
 #include "common/job/after_type.h"
 #include "common/job/check_job.h"
 #include "common/job/data_format.h"
+#include "common/job/optimizer.h"
 #include "common/job/value_type.h"
 
 namespace trainctl::job {
@@ -206,9 +207,8 @@ std::vector<Field> TrainFields() {
 }
 
 std::vector<Field> OptimizerFields() {
-  const NameType<OptimizerKind> name = {{{"adamw", OptimizerKind::kAdamW},
-                                         {"sgd", OptimizerKind::kSgd},
-                                         {"adamw_8bit", OptimizerKind::kAdamW8bit}}};
+  NameType<OptimizerKind> name;
+  for (const OptimizerInfo& info : kOptimizers) name.names.emplace_back(info.name, info.kind);
   const NameType<LrScaling> scaling = {
       {{"none", LrScaling::kNone}, {"linear", LrScaling::kLinear}}};
   return {
