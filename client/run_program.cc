@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/base/error_number.h"
+
 extern char** environ;
 
 namespace trainctl::client {
@@ -38,10 +40,6 @@ class Pipe {
   int ends_[2] = {-1, -1};
   bool open_ = false;
 };
-
-base::Error SystemError(const std::string& what, int error) {
-  return {base::Code::kIo, what + ": " + std::strerror(error)};
-}
 
 // Before the program starts, so that its end can't race with it; the pipe's buffer holds it until
 // it is read.
@@ -93,12 +91,12 @@ int Spawn(const std::vector<std::string>& command, int in, int out, pid_t* pid) 
 base::Result<ProgramOutput> RunToEnd(const std::vector<std::string>& command,
                                      const std::string& input) {
   Pipe in, out;
-  if (!in.ok() || !out.ok()) return SystemError("can't open a pipe", errno);
+  if (!in.ok() || !out.ok()) return base::OsError("can't open a pipe", errno);
   if (const base::Status filled = FillPipe(in, input); !filled.ok()) return filled.error();
   pid_t pid = 0;
   const int error = Spawn(command, in.read_end(), out.write_end(), &pid);
   if (error == ENOENT) return base::Error{base::Code::kNotFound, "there is no " + command[0]};
-  if (error != 0) return SystemError("can't start " + command[0], error);
+  if (error != 0) return base::OsError("can't start " + command[0], error);
   in.CloseRead();
   in.CloseWrite();
   out.CloseWrite();
@@ -110,7 +108,7 @@ base::Result<ProgramOutput> RunToEnd(const std::vector<std::string>& command,
 
 base::Error Become(const std::vector<std::string>& command) {
   execv(command[0].c_str(), ArgumentsOf(command).data());
-  return SystemError("can't start " + command[0], errno);
+  return base::OsError("can't start " + command[0], errno);
 }
 
 }  // namespace trainctl::client

@@ -7,20 +7,16 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <utility>
+
+#include "common/base/error_number.h"
 
 namespace trainctl::client {
 namespace {
 
 namespace fs = std::filesystem;
-
-base::Error Failed(const std::string& path, int error) {
-  const bool full = error == ENOSPC || error == EDQUOT;
-  return {full ? base::Code::kExhausted : base::Code::kIo, path + ": " + std::strerror(error)};
-}
 
 std::string Absolute(const std::string& folder) {
   std::error_code error;
@@ -58,10 +54,11 @@ base::Error Busy(const std::string& path) {
 
 base::Status OwnFolder(int descriptor, const std::string& path) {
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
-    return errno == EWOULDBLOCK ? Busy(path) : Failed(path, errno);
+    return errno == EWOULDBLOCK ? Busy(path) : base::OsError(path, errno);
   struct stat locked{}, named{};
-  if (fstat(descriptor, &locked) != 0) return Failed(path, errno);
-  if (stat(path.c_str(), &named) != 0) return errno == ENOENT ? Busy(path) : Failed(path, errno);
+  if (fstat(descriptor, &locked) != 0) return base::OsError(path, errno);
+  if (stat(path.c_str(), &named) != 0)
+    return errno == ENOENT ? Busy(path) : base::OsError(path, errno);
   if (locked.st_ino != named.st_ino || locked.st_dev != named.st_dev) return Busy(path);
   return base::Ok{};
 }
@@ -69,9 +66,9 @@ base::Status OwnFolder(int descriptor, const std::string& path) {
 // The lock on a folder lasts as long as the descriptor. One that was renamed away meanwhile is
 // another's finished work.
 base::Result<int> LockFolder(const std::string& path) {
-  if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) return Failed(path, errno);
+  if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) return base::OsError(path, errno);
   const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return Failed(path, errno);
+  if (descriptor < 0) return base::OsError(path, errno);
   const base::Status own = OwnFolder(descriptor, path);
   if (own.ok()) return descriptor;
   close(descriptor);
@@ -82,7 +79,7 @@ base::Status Clear(const std::string& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
     fs::remove_all(at->path(), error);
-  if (error) return Failed(folder, error.value());
+  if (error) return base::OsError(folder, error.value());
   return base::Ok{};
 }
 
@@ -99,7 +96,7 @@ base::Result<std::unique_ptr<FolderDraft>> FolderDraft::Begin(const std::string&
   if (const base::Status free = CheckPlace(place, marker); !free.ok()) return free.error();
   std::error_code error;
   fs::create_directories(fs::path(place).parent_path(), error);
-  if (error) return Failed(fs::path(place).parent_path().string(), error.value());
+  if (error) return base::OsError(fs::path(place).parent_path().string(), error.value());
   const base::Result<int> lock = LockFolder(draft);
   if (!lock.ok()) return lock.error();
   std::unique_ptr<FolderDraft> begun(new FolderDraft(place, draft, *lock));
@@ -117,7 +114,7 @@ base::Status FolderDraft::AddFolder(const std::string& path) {
   const fs::path folder = fs::path(draft_) / path;
   std::error_code error;
   fs::create_directories(folder, error);
-  return error ? base::Status(Failed(folder.string(), error.value())) : base::Ok{};
+  return error ? base::Status(base::OsError(folder.string(), error.value())) : base::Ok{};
 }
 
 base::Status FolderDraft::Append(const std::string& path, std::string_view text) {
@@ -128,13 +125,13 @@ base::Status FolderDraft::Append(const std::string& path, std::string_view text)
   std::ofstream stream(file, std::ios::binary | std::ios::app);
   stream.write(text.data(), static_cast<std::streamsize>(text.size()));
   stream.close();
-  if (!stream) return Failed(file.string(), errno != 0 ? errno : EIO);
+  if (!stream) return base::OsError(file.string(), errno != 0 ? errno : EIO);
   files_[path] += static_cast<int64_t>(text.size());
   return base::Ok{};
 }
 
 base::Status FolderDraft::Commit() {
-  if (syncfs(lock_) != 0) return Failed(draft_, errno);
+  if (syncfs(lock_) != 0) return base::OsError(draft_, errno);
   if (const base::Status placed = TakePlace(); !placed.ok()) return placed;
   committed_ = true;
   return base::Ok{};
@@ -146,15 +143,15 @@ base::Status FolderDraft::Commit() {
 base::Status FolderDraft::TakePlace() {
   if (!HasEntries(folder_))
     return rename(draft_.c_str(), folder_.c_str()) == 0 ? base::Status(base::Ok{})
-                                                        : Failed(folder_, errno);
+                                                        : base::OsError(folder_, errno);
   std::string earlier = draft_;
   if (renameat2(AT_FDCWD, draft_.c_str(), AT_FDCWD, folder_.c_str(), RENAME_EXCHANGE) != 0) {
     earlier = draft_ + ".old";
-    if (rename(folder_.c_str(), earlier.c_str()) != 0) return Failed(folder_, errno);
+    if (rename(folder_.c_str(), earlier.c_str()) != 0) return base::OsError(folder_, errno);
     if (rename(draft_.c_str(), folder_.c_str()) != 0) {
       const int error = errno;
       rename(earlier.c_str(), folder_.c_str());
-      return Failed(folder_, error);
+      return base::OsError(folder_, error);
     }
   }
   std::error_code error;

@@ -9,37 +9,17 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
-#include <utility>
 
+#include "common/base/descriptor.h"
 #include "common/base/error_number.h"
+#include "common/base/regular_file.h"
 
 namespace trainctl::base {
 namespace {
 
-// A file descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-  // What close says counts: a network file system reports a failed write only there.
-  bool Close() { return ::close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
-};
-
 // Reads errno.
 Error SystemError(std::string_view what, const std::string& path) {
-  const int error = errno;
-  return {CodeOfErrno(error),
-          "cannot " + std::string(what) + " " + path + ": " + std::strerror(error)};
+  return OsError("cannot " + std::string(what) + " " + path, errno);
 }
 
 std::string FolderOf(const std::string& path) {
@@ -65,10 +45,11 @@ std::string TemporaryName(const std::string& path) {
 
 Status WriteAndSync(const std::string& path, std::string_view content, unsigned mode) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-  if (!file.ok()) return SystemError("create", path);
+  if (!file.open()) return SystemError("create", path);
   if (!WriteAll(file.get(), content)) return SystemError("write", path);
   if (::fsync(file.get()) != 0) return SystemError("sync", path);
-  if (!file.Close()) return SystemError("close", path);
+  // What close says counts: a network file system reports a failed write only there.
+  if (::close(file.Release()) != 0) return SystemError("close", path);
   return Ok{};
 }
 
@@ -103,7 +84,7 @@ std::string_view KindOf(mode_t mode) {
 
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.ok()) return SystemError("open", path);
+  if (!file.open()) return SystemError("open", path);
   return ReadAll(file, path, max_bytes);
 }
 
@@ -116,10 +97,9 @@ Status CheckRegular(int fd, const std::string& path) {
 }
 
 Result<std::string> ReadRegularFile(const std::string& path, size_t max_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.ok()) return SystemError("open", path);
-  if (auto regular = CheckRegular(file.get(), path); !regular) return regular.error();
-  return ReadAll(file, path, max_bytes);
+  const Result<Descriptor> file = OpenRegular(path);
+  if (!file) return file.error();
+  return ReadAll(*file, path, max_bytes);
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode) {
@@ -136,7 +116,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view content, un
 
 Status SyncFolder(const std::string& folder) {
   const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.ok()) return SystemError("open the folder", folder);
+  if (!directory.open()) return SystemError("open the folder", folder);
   // Some file systems cannot sync a folder and say EINVAL: there is nothing more to do then.
   if (::fsync(directory.get()) != 0 && errno != EINVAL)
     return SystemError("sync the folder", folder);

@@ -18,7 +18,7 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 Result<std::string> ReadRegularFile(const std::string& path, size_t max_bytes);
 
 // Of an open file, kInvalid if it is no regular file: the message says what it is. path stands in
-// messages. Open with O_NONBLOCK, so that a FIFO does not wait for its writer.
+// messages. OpenRegular (regular_file.h) opens it so that a FIFO does not wait for its writer.
 Status CheckRegular(int fd, const std::string& path);
 
 // After success the content is on the disk under that name, also past a power failure; after an

@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <numeric>
 #include <sstream>
 
+#include "common/base/error_number.h"
 #include "common/base/file.h"
 
 namespace trainctl::base {
 namespace {
 
 namespace fs = std::filesystem;
-
-Error Failed(const std::string& path, int error) {
-  return {error == ENOENT ? Code::kNotFound : Code::kIo, path + ": " + std::strerror(error)};
-}
 
 std::string BootId() {
   const Result<std::string> text = ReadFile("/proc/sys/kernel/random/boot_id", 256);
@@ -41,7 +37,7 @@ Result<std::vector<SavedFile>> Walk(const std::string& folder) {
       return Error{Code::kExhausted,
                    folder + " has more than " + std::to_string(kMaxSavedFiles) + " files"};
   }
-  if (error) return Failed(folder, error.value());
+  if (error) return OsError(folder, error.value());
   std::ranges::sort(files, {}, &SavedFile::path);
   return files;
 }
@@ -64,7 +60,7 @@ int64_t SavedRecord::Bytes() const {
 
 Result<std::vector<SavedFile>> ListSaved(const std::string& path) {
   struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return Failed(path, errno);
+  if (::stat(path.c_str(), &status) != 0) return OsError(path, errno);
   if (S_ISREG(status.st_mode))
     return std::vector<SavedFile>{Describe(fs::path(path).filename().string(), status)};
   return Walk(path);
@@ -72,7 +68,7 @@ Result<std::vector<SavedFile>> ListSaved(const std::string& path) {
 
 Result<SavedRecord> RecordSaved(const std::string& path, const std::vector<SavedFile>& before) {
   struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return Failed(path, errno);
+  if (::stat(path.c_str(), &status) != 0) return OsError(path, errno);
   Result<std::vector<SavedFile>> files = ListSaved(path);
   if (!files) return files.error();
   std::erase_if(*files, [&](const SavedFile& file) {

@@ -1,15 +1,15 @@
 #include "common/base/secret_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
+#include "common/base/error_number.h"
 #include "common/base/file.h"
+#include "common/base/regular_file.h"
 
 namespace trainctl::base {
 namespace {
@@ -20,28 +20,10 @@ constexpr unsigned kOthers = 077;
 
 enum class Whose { kAnybodys, kOurs };
 
-// Closes itself.
-struct SecretHandle {
-  explicit SecretHandle(const std::string& path)
-      : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~SecretHandle() {
-    if (fd >= 0) ::close(fd);
-  }
-  SecretHandle(const SecretHandle&) = delete;
-  SecretHandle& operator=(const SecretHandle&) = delete;
-  const int fd;
-};
-
 // Reads errno.
-Error WhyNotRead(const std::string& path) {
-  const int error = errno;
-  const bool missing = error == ENOENT || error == ENOTDIR;
-  return {missing ? Code::kNotFound : Code::kIo,
-          "cannot read " + path + ": " + std::strerror(error)};
-}
+Error WhyNotRead(const std::string& path) { return OsError("cannot read " + path, errno); }
 
 Status CheckClosed(int fd, const std::string& path, Whose whose) {
-  if (Status regular = CheckRegular(fd, path); !regular) return regular;
   struct stat status{};
   if (::fstat(fd, &status) != 0) return WhyNotRead(path);
   if ((status.st_mode & kOthers) != 0) {
@@ -55,13 +37,13 @@ Status CheckClosed(int fd, const std::string& path, Whose whose) {
 }
 
 Result<std::string> ReadWhole(const std::string& path, size_t max_bytes, Whose whose) {
-  const SecretHandle file(path);
-  if (file.fd < 0) return WhyNotRead(path);
-  if (const Status closed = CheckClosed(file.fd, path, whose); !closed) return closed.error();
+  const Result<Descriptor> file = OpenRegular(path);
+  if (!file) return file.error();
+  if (const Status closed = CheckClosed(file->get(), path, whose); !closed) return closed.error();
   std::string text;
   std::array<char, size_t{16} << 10> buffer{};
   while (true) {
-    const ssize_t count = ::read(file.fd, buffer.data(), buffer.size());
+    const ssize_t count = ::read(file->get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return WhyNotRead(path);
     if (count == 0) return text;

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "common/base/error_number.h"
+
 namespace trainctl::base {
 namespace {
 
@@ -40,7 +42,7 @@ Result<int64_t> FreeBytes(const std::string& folder) {
   if (tells && disk.f_blocks == 0)  // a file system of its own kind may know no sizes
     return Error{Code::kIo, part.string() + ": its file system tells no size"};
   if (tells) return static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);
-  return Error{Code::kIo, part.string() + ": " + std::strerror(errno)};
+  return OsError(part.string(), errno);
 }
 
 }  // namespace trainctl::base

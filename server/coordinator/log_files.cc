@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 
+#include "common/base/descriptor.h"
+#include "common/base/error_number.h"
 #include "common/base/parse_number.h"
 
 namespace trainctl::coordinator {
@@ -19,26 +20,6 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxKnown =
     4096;  // ranks whose segments are remembered; beyond it all are forgotten and scanned again
 constexpr size_t kMaxSegments = 64;  // of one rank: many gaps make many small ones
-
-base::Error OsError(const std::string& what, int error) {
-  const bool full = error == ENOSPC || error == EDQUOT;
-  return {full ? base::Code::kExhausted : base::Code::kIo, what + ": " + std::strerror(error)};
-}
-
-class File {
- public:
-  File(const std::string& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  ~File() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  bool ok() const { return fd_ >= 0; }
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 // The bytes written; fewer than asked where the disk is full.
 int64_t WriteAll(int fd, std::string_view data) {
@@ -166,13 +147,14 @@ base::Result<int64_t> LogFiles::Write(const job::RankKey& key, Segment* segment,
                                       std::string_view data) {
   std::error_code made;
   if (segment->size == 0) fs::create_directories(Folder(key), made);
-  if (made) return OsError(Folder(key), made.value());
+  if (made) return base::OsError(Folder(key), made.value());
   const std::string path = Path(key, *segment);
-  const File file(path, O_WRONLY | O_CREAT | O_APPEND);
-  const int64_t written = file.ok() ? WriteAll(file.fd(), data) : 0;
+  const base::Descriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  const int64_t written = file.open() ? WriteAll(file.get(), data) : 0;
   const int error = errno;
   segment->size += written;
-  if (written < static_cast<int64_t>(data.size())) return OsError(path, error);
+  if (written < static_cast<int64_t>(data.size())) return base::OsError(path, error);
   return segment->End();
 }
 
@@ -196,12 +178,12 @@ base::Result<LogFiles::Piece> LogFiles::Read(const job::RankKey& key, int64_t of
   const int64_t from = std::max(offset, segment->offset);
   Piece piece{std::string(std::min(max_bytes, segment->End() - from), '\0'), from};
   const std::string path = Path(key, *segment);
-  const File file(path, O_RDONLY);
-  if (!file.ok() && errno != ENOENT) return OsError(path, errno);
-  const ssize_t n =
-      file.ok() ? ::pread(file.fd(), piece.data.data(), piece.data.size(), from - segment->offset)
-                : 0;
-  if (n < 0) return OsError(path, errno);
+  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.open() && errno != ENOENT) return base::OsError(path, errno);
+  const ssize_t n = file.open() ? ::pread(file.get(), piece.data.data(), piece.data.size(),
+                                          from - segment->offset)
+                                : 0;
+  if (n < 0) return base::OsError(path, errno);
   if (n == 0) return Piece{GapMark(segment->End() - from), segment->End()};
   piece.data.resize(n);
   piece.next_offset = from + n;

@@ -8,6 +8,9 @@
 #include <cstring>
 #include <optional>
 
+#include "common/base/descriptor.h"
+#include "common/base/error_number.h"
+
 namespace trainctl::coordinator {
 namespace {
 
@@ -38,20 +41,19 @@ class BackwardLines {
 
 base::Result<std::optional<int64_t>> FindInSegment(const LogSegment& segment,
                                                    BackwardLines& lines) {
-  const int file = ::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0 && errno == ENOENT) return std::optional<int64_t>(segment.End());
-  if (file < 0) return base::Error{base::Code::kIo, segment.path + ": " + std::strerror(errno)};
+  const base::Descriptor file(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.open() && errno == ENOENT) return std::optional<int64_t>(segment.End());
+  if (!file.open()) return base::OsError(segment.path, errno);
   std::string block;
   std::optional<int64_t> found;
   for (int64_t end = segment.size; end > 0 && !found;) {
     const int64_t start = std::max<int64_t>(0, end - kBlockBytes);
     block.resize(static_cast<size_t>(end - start));
-    const ssize_t got = ::pread(file, block.data(), block.size(), start);
+    const ssize_t got = ::pread(file.get(), block.data(), block.size(), start);
     found = lines.Find(std::string_view(block).substr(0, got > 0 ? static_cast<size_t>(got) : 0),
                        segment.offset + start);
     end = start;
   }
-  ::close(file);
   return found;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/base/file.h"
+#include "common/base/regular_file.h"
 #include "server/core/restore.h"
 #include "server/store/copy_database.h"
 #include "server/store/database.h"
@@ -152,19 +153,6 @@ base::Result<Restored> MakeRestored(Database& database, const Restoration& wish)
   return restored;
 }
 
-// Opened so that a FIFO does not wait for its writer.
-base::Status CheckRegular(const std::string& file) {
-  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) {
-    const int error = errno;
-    return base::Error{error == ENOENT ? base::Code::kNotFound : base::Code::kIo,
-                       file + ": " + std::strerror(error)};
-  }
-  base::Status regular = base::CheckRegular(descriptor, file);
-  close(descriptor);
-  return regular;
-}
-
 base::Status CheckNoDatabase(const std::string& path) {
   for (const char* suffix : {"", "-wal", "-journal"}) {
     std::error_code error;
@@ -229,7 +217,7 @@ base::Result<Backup> WriteBackup(const std::string& directory, const std::string
 }
 
 base::Result<Restored> RestoreBackup(const Restoration& wish) {
-  if (const base::Status regular = CheckRegular(wish.file); !regular) return regular.error();
+  if (const auto regular = base::OpenRegular(wish.file); !regular) return regular.error();
   if (const base::Status folder = PrepareFolder(wish.directory, Place::kLocal); !folder)
     return folder.error();
   auto lock = LockFile::Take(wish.directory + "/coordinator.lock");

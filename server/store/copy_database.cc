@@ -16,10 +16,7 @@ namespace trainctl::store {
 namespace {
 
 // Reads errno.
-base::Error SystemError(const std::string& path) {
-  const int error = errno;
-  return {base::CodeOfErrno(error), path + ": " + std::strerror(error)};
-}
+base::Error SystemError(const std::string& path) { return base::OsError(path, errno); }
 
 // Closed to others from its first byte on; SQLite would make it readable for everyone.
 base::Status MakeEmpty(const std::string& path) {

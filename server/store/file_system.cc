@@ -7,6 +7,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "common/base/error_number.h"
+
 namespace trainctl::store {
 namespace {
 
@@ -43,8 +45,7 @@ base::Status PrepareFolder(const std::string& directory, Place place) {
                        directory + ": the folder can't be made: " + error.message()};
   if (place == Place::kAnywhere) return base::Ok{};
   struct statfs info = {};
-  if (statfs(directory.c_str(), &info) != 0)
-    return base::Error{base::Code::kIo, directory + ": " + std::strerror(errno)};
+  if (statfs(directory.c_str(), &info) != 0) return base::OsError(directory, errno);
   const std::optional<std::string_view> network =
       NetworkFileSystem(static_cast<uint32_t>(info.f_type));
   if (!network) return base::Ok{};

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/base/error_number.h"
+
 namespace trainctl::store {
 namespace {
 
@@ -24,9 +26,8 @@ bool WriteOwner(int descriptor) {
          pwrite(descriptor, owner.data(), owner.size(), 0) == static_cast<ssize_t>(owner.size());
 }
 
-base::Error IoError(const std::string& path) {
-  return {base::Code::kIo, path + ": " + std::strerror(errno)};
-}
+// Reads errno.
+base::Error IoError(const std::string& path) { return base::OsError(path, errno); }
 
 }  // namespace
 

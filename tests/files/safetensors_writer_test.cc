@@ -65,9 +65,9 @@ TEST(SafetensorsWriter, ImpossibleDeclarationsAreRefused) {
               testing::HasSubstr("impossible shape"));
 }
 
-TEST(SafetensorsWriter, AMissingFolderIsAnErrorOfTheSystem) {
+TEST(SafetensorsWriter, AMissingFolderIsNotFound) {
   EXPECT_EQ(SafetensorsWriter::Create("/nowhere/m.safetensors", kTensors).error().code,
-            base::Code::kIo);
+            base::Code::kNotFound);
 }
 
 TEST(SafetensorsWriterDeathTest, MoreBytesThanDeclaredAreTheProgrammersError) {

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "worker/shim/descriptor.h"
+#include "common/base/descriptor.h"
 
 namespace trainctl::tests {
 
@@ -28,7 +28,7 @@ class SmallDisk {
 
   // Leaves not a byte.
   void Fill() const {
-    const shim::Descriptor file(::open(FillPath().c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600));
+    const base::Descriptor file(::open(FillPath().c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600));
     const std::string page(4096, 'x');
     while (::write(file.get(), page.data(), page.size()) > 0) {
     }
@@ -46,7 +46,7 @@ class SmallDisk {
 class HungMount {
  public:
   explicit HungMount(std::string path) : path_(std::move(path)) {
-    server_ = shim::Descriptor(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
+    server_ = base::Descriptor(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
     const std::string options =
         "fd=" + std::to_string(server_.get()) + ",rootmode=40000,user_id=0,group_id=0";
     mounted_ = server_.open() && ::mount("test", path_.c_str(), "fuse", 0, options.c_str()) == 0;
@@ -62,7 +62,7 @@ class HungMount {
 
  private:
   std::string path_;
-  shim::Descriptor server_;
+  base::Descriptor server_;
   bool mounted_ = false;
 };
 

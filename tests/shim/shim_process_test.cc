@@ -16,7 +16,7 @@
 namespace trainctl::tests {
 namespace {
 
-using shim::Descriptor;
+using base::Descriptor;
 using testing::HasSubstr;
 
 constexpr char kStarted[] = "message {\"type\":\"started\"}; ";

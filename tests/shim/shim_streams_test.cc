@@ -9,7 +9,7 @@
 namespace trainctl::tests {
 namespace {
 
-using shim::Descriptor;
+using base::Descriptor;
 using testing::HasSubstr;
 
 TEST(ShimStreams, KeepsAFloodedLogWithinItsBoundAndKnowsItsWholeLength) {

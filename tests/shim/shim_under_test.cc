@@ -35,7 +35,7 @@ void AwaitReadable(int fd, const std::string& what) {
 }
 
 // Reads lines until one is it.
-void AwaitThat(const shim::Descriptor& connection, const std::string& what,
+void AwaitThat(const base::Descriptor& connection, const std::string& what,
                const std::function<bool(const nlohmann::json&)>& is_it) {
   shim::LineBuffer lines(1 << 20);
   for (bool seen = false; !seen;) {
@@ -92,7 +92,7 @@ void ShimUnderTest::RemoveCgroup() const {
 }
 
 int ShimUnderTest::Wait() {
-  const shim::Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  const base::Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   AwaitReadable(handle.get(), "the shim's end");
   int status = 0;
   ::waitpid(pid_, &status, 0);
@@ -113,14 +113,14 @@ std::vector<nlohmann::json> ShimUnderTest::Messages() const {
   return messages;
 }
 
-shim::Descriptor ShimUnderTest::Connect() const {
+base::Descriptor ShimUnderTest::Connect() const {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(kDeadlineMs);
   const auto name = shim::NameSocket(folder_);
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   name->path.copy(address.sun_path, sizeof address.sun_path - 1);
   while (std::chrono::steady_clock::now() < give_up) {
-    shim::Descriptor connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    base::Descriptor connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
         0)
       return connection;
@@ -129,24 +129,24 @@ shim::Descriptor ShimUnderTest::Connect() const {
   throw std::runtime_error("the shim does not listen");
 }
 
-void ShimUnderTest::AwaitMessages(const shim::Descriptor& connection, int64_t messages) {
+void ShimUnderTest::AwaitMessages(const base::Descriptor& connection, int64_t messages) {
   AwaitThat(connection, std::to_string(messages) + " messages", [messages](const auto& line) {
     return line["type"] == "data" && line["messages"] >= messages;
   });
 }
 
-void ShimUnderTest::AwaitLine(const shim::Descriptor& connection, const std::string& type) {
+void ShimUnderTest::AwaitLine(const base::Descriptor& connection, const std::string& type) {
   AwaitThat(connection, type, [&](const auto& line) { return line["type"] == type; });
 }
 
-void ShimUnderTest::Send(const shim::Descriptor& connection, const std::string& line) {
+void ShimUnderTest::Send(const base::Descriptor& connection, const std::string& line) {
   const std::string bytes = line + "\n";
   ASSERT_EQ(::send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(bytes.size()));
 }
 
 bool Ends(pid_t pid) {
-  const shim::Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  const base::Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!handle.open()) return true;
   pollfd wait{handle.get(), POLLIN, 0};
   return ::poll(&wait, 1, kDeadlineMs) == 1;

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "common/base/descriptor.h"
 #include "tests/shim/mounts.h"
-#include "worker/shim/descriptor.h"
 
 namespace trainctl::tests {
 
@@ -42,12 +42,12 @@ class ShimUnderTest {
   std::vector<nlohmann::json> Messages() const;
 
   // Connects as a worker does, waiting until the shim listens.
-  shim::Descriptor Connect() const;
+  base::Descriptor Connect() const;
   // Waits for a line from the shim: "data" with at least that many messages.
-  static void AwaitMessages(const shim::Descriptor& connection, int64_t messages);
+  static void AwaitMessages(const base::Descriptor& connection, int64_t messages);
   // Waits for a line from the shim of that type.
-  static void AwaitLine(const shim::Descriptor& connection, const std::string& type);
-  static void Send(const shim::Descriptor& connection, const std::string& line);
+  static void AwaitLine(const base::Descriptor& connection, const std::string& type);
+  static void Send(const base::Descriptor& connection, const std::string& line);
 
  private:
   void RemoveCgroup() const;

@@ -9,49 +9,44 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
 
+#include "common/base/descriptor.h"
+#include "common/base/error_number.h"
 #include "common/base/saved_folder.h"
-#include "worker/shim/descriptor.h"
 
 namespace trainctl::agent {
 namespace {
 
 using Piece = base::Result<job::ArtifactPiece>;
 
-base::Error Failed(const std::string& path, int error) {
-  return {error == ENOENT ? base::Code::kNotFound : base::Code::kIo,
-          path + ": " + std::strerror(error)};
-}
-
 base::Error Changed(const std::string& path) {
   return {base::Code::kConflict, path + " is not what was saved: something else has its place"};
 }
 
 // The saved folder or file itself, opened as a place only.
-base::Result<shim::Descriptor> OpenRoot(const std::string& path, const base::SavedRecord& record) {
-  shim::Descriptor root(::open(path.c_str(), O_PATH | O_CLOEXEC));
+base::Result<base::Descriptor> OpenRoot(const std::string& path, const base::SavedRecord& record) {
+  base::Descriptor root(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status{};
-  if (!root.open() || ::fstat(root.get(), &status) != 0) return Failed(path, errno);
+  if (!root.open() || ::fstat(root.get(), &status) != 0) return base::OsError(path, errno);
   if (!record.IsOf(status)) return Changed(path);
   return root;
 }
 
 // A file below the root, without following any link; of a root that is a file, itself.
-shim::Descriptor OpenBelow(const shim::Descriptor& root, const std::string& path,
+base::Descriptor OpenBelow(const base::Descriptor& root, const std::string& path,
                            const std::string& file) {
   struct stat status{};
   if (::fstat(root.get(), &status) == 0 && S_ISREG(status.st_mode))
-    return shim::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    return base::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   open_how how = {};
   how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  return shim::Descriptor(
+  return base::Descriptor(
       static_cast<int>(::syscall(SYS_openat2, root.get(), file.c_str(), &how, sizeof how)));
 }
 
@@ -68,7 +63,7 @@ job::ArtifactPiece List(const base::SavedRecord& record) {
   return piece;
 }
 
-Piece ReadPiece(const shim::Descriptor& file, const std::string& name, int64_t offset) {
+Piece ReadPiece(const base::Descriptor& file, const std::string& name, int64_t offset) {
   job::ArtifactPiece piece;
   piece.data.resize(job::ArtifactPiece::kMaxBytes);
   size_t done = 0;
@@ -76,7 +71,7 @@ Piece ReadPiece(const shim::Descriptor& file, const std::string& name, int64_t o
     const ssize_t got = ::pread(file.get(), piece.data.data() + done, piece.data.size() - done,
                                 offset + static_cast<off_t>(done));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Failed(name, errno);
+    if (got < 0) return base::OsError(name, errno);
     if (got == 0) break;
     done += static_cast<size_t>(got);
   }
@@ -94,16 +89,16 @@ Piece ReadArtifact(const job::ArtifactQuestion& question) {
   if (!record)
     return base::Error{base::Code::kInvalid,
                        question.path + ": nobody recorded which files were saved there"};
-  const base::Result<shim::Descriptor> root = OpenRoot(question.path, *record);
+  const base::Result<base::Descriptor> root = OpenRoot(question.path, *record);
   if (!root) return root.error();
   if (question.file.empty()) return List(*record);
   const std::string name = question.path + "/" + question.file;
   const base::SavedFile* saved = record->Find(question.file);
   if (saved == nullptr)
     return base::Error{base::Code::kNotFound, name + " was not saved by the job"};
-  const shim::Descriptor file = OpenBelow(*root, question.path, question.file);
+  const base::Descriptor file = OpenBelow(*root, question.path, question.file);
   struct stat status{};
-  if (!file.open() || ::fstat(file.get(), &status) != 0) return Failed(name, errno);
+  if (!file.open() || ::fstat(file.get(), &status) != 0) return base::OsError(name, errno);
   return IsSaved(*saved, status) ? ReadPiece(file, name, question.offset) : Changed(name);
 }
 

@@ -13,15 +13,15 @@
 #include <boost/asio/write.hpp>
 #include <utility>
 
+#include "common/base/descriptor.h"
 #include "worker/agent/spawn.h"
-#include "worker/shim/descriptor.h"
 
 namespace trainctl::agent {
 namespace {
 
 namespace asio = boost::asio;
+using base::Descriptor;
 using boost::system::error_code;
-using shim::Descriptor;
 
 constexpr size_t kMaxOutputBytes = 1 << 20;
 constexpr auto kReapInterval = std::chrono::milliseconds(5);

@@ -92,7 +92,7 @@ void ShimKeeper::Look() {
   if (said_exit_) return End(*said_exit_);
   if (Connect()) return Read();
   if (OwnShimRuns()) return LookLater();
-  base::Result<shim::Descriptor> lock = shim::LockFolder(folder_);
+  base::Result<base::Descriptor> lock = shim::LockFolder(folder_);
   const bool unknown = !lock && (lock.error().code == base::Code::kConflict ||
                                  lock.error().code == base::Code::kUnavailable);
   if (unknown) return LookLater();
@@ -119,7 +119,7 @@ void ShimKeeper::LookLater() {
 bool ShimKeeper::Connect() {
   const base::Result<shim::SocketName> name = shim::NameSocket(folder_);
   if (!name) return false;
-  shim::Descriptor caller(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  base::Descriptor caller(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, name->path.c_str(), name->path.size() + 1);

@@ -110,7 +110,7 @@ class ShimKeeper {
   std::optional<shim::ExitRecord> said_exit_;  // by the shim
   std::string note_;                           // for a record that this worker writes
   pid_t own_shim_ = 0;     // started by this process and not yet reaped; 0: none
-  shim::Descriptor lock_;  // of a folder whose shim is dead; none where it can't be made
+  base::Descriptor lock_;  // of a folder whose shim is dead; none where it can't be made
   std::string why_no_lock_;
   base::SteadyMicros prove_until_ = 0;  // 0: not proving
   bool ended_ = false;

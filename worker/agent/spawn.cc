@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "common/base/error_number.h"
+
 namespace trainctl::agent {
 namespace {
 
@@ -70,8 +72,7 @@ base::Result<pid_t> Spawn(const SpawnOptions& options) {
       ::posix_spawnp(&pid, options.arguments[0].c_str(), &actions.files, &actions.attributes,
                      Pointers(options.arguments).data(), Pointers(options.environment).data());
   if (error == 0) return pid;
-  return base::Error{error == ENOENT ? base::Code::kNotFound : base::Code::kIo,
-                     "cannot run " + options.arguments[0] + ": " + std::strerror(error)};
+  return base::OsError("cannot run " + options.arguments[0], error);
 }
 
 std::vector<std::string> WithVariables(std::vector<std::string> base,

@@ -13,28 +13,28 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/error_number.h"
 #include "common/base/file.h"
 
 namespace trainctl::agent {
 namespace {
 
-base::Result<shim::Descriptor> LockDirectory(const std::string& directory) {
+base::Result<base::Descriptor> LockDirectory(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory + "/ranks", error);
   if (error)
     return base::Error{base::Code::kIo,
                        "cannot make the worker's directory " + directory + ": " + error.message()};
   const std::string path = directory + "/worker.lock";
-  shim::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.open())
-    return base::Error{base::Code::kIo, "cannot open " + path + ": " + std::strerror(errno)};
+  base::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.open()) return base::OsError("cannot open " + path, errno);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno == EWOULDBLOCK)
     return base::Error{base::Code::kConflict, "another trainworker uses " + directory};
-  return base::Error{base::Code::kIo, "cannot lock " + path + ": " + std::strerror(errno)};
+  return base::OsError("cannot lock " + path, errno);
 }
 
-int64_t InodeOf(const shim::Descriptor& file) {
+int64_t InodeOf(const base::Descriptor& file) {
   struct stat status = {};
   return ::fstat(file.get(), &status) == 0 ? static_cast<int64_t>(status.st_ino) : 0;
 }
@@ -59,7 +59,7 @@ std::optional<Identity> ReadIdentity(const std::string& path) {
 }  // namespace
 
 base::Result<WorkerFolder> TakeFolder(const std::string& directory, const std::string& fresh) {
-  base::Result<shim::Descriptor> lock = LockDirectory(directory);
+  base::Result<base::Descriptor> lock = LockDirectory(directory);
   if (!lock) return lock.error();
   const std::string path = directory + "/worker.json";
   const int64_t inode = InodeOf(*lock);

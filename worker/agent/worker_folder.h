@@ -4,13 +4,13 @@
 
 #include <string>
 
+#include "common/base/descriptor.h"
 #include "common/base/result.h"
-#include "worker/shim/descriptor.h"
 
 namespace trainctl::agent {
 
 struct WorkerFolder {
-  shim::Descriptor lock;  // held as long as it is open
+  base::Descriptor lock;  // held as long as it is open
   std::string identity;   // of worker.json: made once, kept across restarts
 };
 

@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "common/base/descriptor.h"
 #include "common/base/file.h"
-#include "worker/shim/descriptor.h"
 
 namespace trainctl::shim {
 namespace {
@@ -18,7 +18,7 @@ constexpr size_t kMaxBytes = 1 << 20;
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 bool WriteTo(const std::string& path, const std::string& text) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   return file.open() &&
          ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }

@@ -8,17 +8,18 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/base/error_number.h"
+
 namespace trainctl::shim {
 namespace {
 
-base::Error SystemError(const std::string& what) {
-  return {base::Code::kIo, what + ": " + std::strerror(errno)};
-}
+// Reads errno.
+base::Error SystemError(const std::string& what) { return base::OsError(what, errno); }
 
 }  // namespace
 
 base::Result<SocketName> NameSocket(const std::string& folder) {
-  Descriptor fd(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  base::Descriptor fd(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!fd.open()) return SystemError("cannot open the folder " + folder);
   std::string path = "/proc/self/fd/" + std::to_string(fd.get()) + "/shim.sock";
   return SocketName{std::move(fd), std::move(path)};
@@ -28,7 +29,8 @@ base::Result<ControlSocket> ControlSocket::Listen(const std::string& folder) {
   const base::Result<SocketName> name = NameSocket(folder);
   if (!name) return name.error();
   ControlSocket control;
-  control.listener_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  control.listener_ =
+      base::Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!control.listener_.open()) return SystemError("cannot make a Unix socket");
   ::unlink(name->path.c_str());
   sockaddr_un address = {};
@@ -44,7 +46,8 @@ base::Result<ControlSocket> ControlSocket::Listen(const std::string& folder) {
 }
 
 bool ControlSocket::Accept() {
-  Descriptor caller(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  base::Descriptor caller(
+      ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!caller.open()) return false;
   Disconnect();
   connection_ = std::move(caller);

@@ -20,8 +20,8 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/descriptor.h"
 #include "common/base/result.h"
-#include "worker/shim/descriptor.h"
 #include "worker/shim/line_buffer.h"
 
 namespace trainctl::shim {
@@ -29,7 +29,7 @@ namespace trainctl::shim {
 // A name for <folder>/shim.sock that is short enough to bind or connect to. The folder must stay
 // open for as long as the name is used.
 struct SocketName {
-  Descriptor folder;
+  base::Descriptor folder;
   std::string path;
 };
 // kIo: the folder can't be opened.
@@ -56,8 +56,8 @@ class ControlSocket {
  private:
   void Disconnect();
 
-  Descriptor listener_;
-  Descriptor connection_;
+  base::Descriptor listener_;
+  base::Descriptor connection_;
   LineBuffer lines_{1 << 20};
   std::string outgoing_;
 };

@@ -63,7 +63,7 @@ LogChunk ReadLog(const std::string& folder, int64_t offset, size_t max_bytes) {
   for (const Segment& segment : ListSegments(folder, "rank.log")) {
     if (segment.bytes == 0 || segment.start + segment.bytes <= offset) continue;
     LogChunk chunk{std::max(offset, segment.start), {}};
-    const Descriptor file(
+    const base::Descriptor file(
         ::open(SegmentPath(folder, "rank.log", segment.start).c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.open()) continue;  // dropped since it was listed
     chunk.data.resize(

@@ -10,8 +10,8 @@
 #include <map>
 #include <memory>
 
+#include "common/base/descriptor.h"
 #include "common/base/file.h"
-#include "worker/shim/descriptor.h"
 
 namespace trainctl::shim {
 
@@ -83,7 +83,7 @@ std::vector<ProcessStat> Descendants(pid_t ancestor) {
 }
 
 bool Signal(const ProcessStat& process, int signal) {
-  const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  const base::Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
   if (!handle.open()) return false;
   const std::optional<ProcessStat> now =
       ReadStat(process.pid);  // after the handle: it can't become another one any more

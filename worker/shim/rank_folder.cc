@@ -4,8 +4,8 @@
 #include <sys/file.h>
 
 #include <cerrno>
-#include <cstring>
 
+#include "common/base/error_number.h"
 #include "common/base/file.h"
 #include "worker/shim/line_fields.h"
 
@@ -40,23 +40,10 @@ constexpr off_t kReserveBytes = 64 << 10;
 
 // Into the space that was taken before.
 bool FillReserve(const std::string& path, const std::string& text) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   return file.open() &&
          ::pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
          ::ftruncate(file.get(), static_cast<off_t>(text.size())) == 0 && ::fsync(file.get()) == 0;
-}
-
-// Of a lock that can't be opened or taken.
-base::Code CodeOf(int error) {
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR: return base::Code::kNotFound;
-    case EINTR:
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM: return base::Code::kUnavailable;
-    default: return base::Code::kIo;
-  }
 }
 
 }  // namespace
@@ -98,12 +85,9 @@ base::Status Write(const std::string& folder, const ExitRecord& record) {
 base::Status ReserveEnd(const std::string& folder) {
   for (const char* name : {kReserve, kBallast}) {
     const std::string path = folder + name;
-    const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    const base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
     const int error = file.open() ? ::posix_fallocate(file.get(), 0, kReserveBytes) : errno;
-    if (error == 0) continue;
-    const bool full = error == ENOSPC || error == EDQUOT;
-    return base::Error{full ? base::Code::kExhausted : base::Code::kIo,
-                       "cannot reserve " + path + ": " + std::strerror(error)};
+    if (error != 0) return base::OsError("cannot reserve " + path, error);
   }
   return base::Ok{};
 }
@@ -115,16 +99,14 @@ void DropReserve(const std::string& folder) {
   ::unlink((folder + kReserve).c_str());
 }
 
-base::Result<Descriptor> LockFolder(const std::string& folder) {
+base::Result<base::Descriptor> LockFolder(const std::string& folder) {
   const std::string path = folder + "/shim.lock";
-  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.open()) {
-    return base::Error{CodeOf(errno), "cannot open " + path + ": " + std::strerror(errno)};
-  }
+  base::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.open()) return base::OsError("cannot open " + path, errno);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno == EWOULDBLOCK)
     return base::Error{base::Code::kConflict, path + " is held: a shim is alive in this folder"};
-  return base::Error{CodeOf(errno), "cannot lock " + path + ": " + std::strerror(errno)};
+  return base::OsError("cannot lock " + path, errno);
 }
 
 bool HasRun(const std::string& folder) {

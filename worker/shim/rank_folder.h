@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/descriptor.h"
 #include "common/base/result.h"
-#include "worker/shim/descriptor.h"
 
 namespace trainctl::shim {
 
@@ -69,7 +69,7 @@ void DropReserve(const std::string& folder);
 // Holds shim.lock until the descriptor closes. kConflict: a process holds it. kUnavailable: it
 // can't be told now (too many open files, no memory). kNotFound: the folder is gone. kIo: no lock
 // can be made there, so that none is held.
-base::Result<Descriptor> LockFolder(const std::string& folder);
+base::Result<base::Descriptor> LockFolder(const std::string& folder);
 
 // Whether a rank was started here before.
 bool HasRun(const std::string& folder);

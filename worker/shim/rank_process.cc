@@ -7,20 +7,22 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/base/error_number.h"
+
 namespace trainctl::shim {
 namespace {
 
 constexpr int kPipeBytes = 1 << 20;
 
 struct Pipe {
-  Descriptor read, write;
+  base::Descriptor read, write;
   bool ok = false;
 
   Pipe() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return;
-    read = Descriptor(ends[0]);
-    write = Descriptor(ends[1]);
+    read = base::Descriptor(ends[0]);
+    write = base::Descriptor(ends[1]);
     ok = true;
   }
 };
@@ -82,10 +84,9 @@ struct Failure {
 base::Result<RankProcess> RankProcess::Fork(const std::vector<std::string>& command,
                                             const std::vector<NeededPath>& needs) {
   Pipe log, messages, commands, gate, failure;
-  const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const base::Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!log.ok || !messages.ok || !commands.ok || !gate.ok || !failure.ok || !null.open()) {
-    return base::Error{base::Code::kIo,
-                       std::string("cannot make the rank's pipes: ") + std::strerror(errno)};
+    return base::OsError("cannot make the rank's pipes", errno);
   }
   std::vector<char*> arguments;
   for (const std::string& argument : command)
@@ -94,8 +95,7 @@ base::Result<RankProcess> RankProcess::Fork(const std::vector<std::string>& comm
 
   const pid_t shim = ::getpid();
   const pid_t pid = ::fork();
-  if (pid < 0)
-    return base::Error{base::Code::kIo, std::string("cannot fork: ") + std::strerror(errno)};
+  if (pid < 0) return base::OsError("cannot fork", errno);
   if (pid == 0) {
     gate.write.Close();
     failure.read.Close();

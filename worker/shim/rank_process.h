@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "common/base/descriptor.h"
 #include "common/base/result.h"
-#include "worker/shim/descriptor.h"
 
 namespace trainctl::shim {
 
@@ -44,17 +44,17 @@ class RankProcess {
 
   pid_t pid() const { return pid_; }
   // The shim's ends, non-blocking.
-  Descriptor& log() { return log_; }
-  Descriptor& messages() { return messages_; }
-  Descriptor& commands() { return commands_; }
+  base::Descriptor& log() { return log_; }
+  base::Descriptor& messages() { return messages_; }
+  base::Descriptor& commands() { return commands_; }
   // Readable once Started has an answer; closed after that.
-  const Descriptor& start() const { return failure_; }
+  const base::Descriptor& start() const { return failure_; }
 
  private:
   pid_t pid_ = 0;
-  Descriptor log_, messages_, commands_;
-  Descriptor gate_;     // a byte lets the process run
-  Descriptor failure_;  // a Failure, or its end once the program runs
+  base::Descriptor log_, messages_, commands_;
+  base::Descriptor gate_;     // a byte lets the process run
+  base::Descriptor failure_;  // a Failure, or its end once the program runs
   std::string program_;
   std::vector<NeededPath> needs_;
 };

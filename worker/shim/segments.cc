@@ -50,8 +50,8 @@ std::vector<Segment> ListSegments(const std::string& folder, std::string_view pr
 
 bool SegmentWriter::Begin(int64_t start) {
   End();
-  file_ = Descriptor(::open(SegmentPath(folder_, prefix_, start).c_str(),
-                            O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  file_ = base::Descriptor(::open(SegmentPath(folder_, prefix_, start).c_str(),
+                                  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (file_.open()) segments_.push_back({start, 0});
   return file_.open();
 }

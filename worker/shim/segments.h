@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "worker/shim/descriptor.h"
+#include "common/base/descriptor.h"
 
 namespace trainctl::shim {
 
@@ -49,7 +49,7 @@ class SegmentWriter {
  private:
   const std::string folder_;
   const std::string prefix_;
-  Descriptor file_;
+  base::Descriptor file_;
   std::vector<Segment> segments_;
 };
 

@@ -31,7 +31,7 @@ base::SteadyMicros Micros(double seconds) { return static_cast<base::SteadyMicro
 
 // What a pipe holds now, up to kReadBytes. False: nothing now, or its end (then it is closed).
 template <class Take>
-bool ReadPipe(Descriptor& pipe, Take&& take) {
+bool ReadPipe(base::Descriptor& pipe, Take&& take) {
   char bytes[kReadBytes];
   const ssize_t got = pipe.open() ? ::read(pipe.get(), bytes, sizeof bytes) : -1;
   if (got == 0) pipe.Close();
@@ -70,7 +70,7 @@ base::Status Shim::Run() {
 
 // Makes this process what a rank's parent must be, and the folder its own.
 base::Status Shim::Prepare() {
-  base::Result<Descriptor> lock = LockFolder(options_.folder);
+  base::Result<base::Descriptor> lock = LockFolder(options_.folder);
   if (!lock) return lock.error();
   lock_ = std::move(*lock);
   if (HasRun(options_.folder))
@@ -86,7 +86,7 @@ base::Status Shim::Prepare() {
   ::sigaddset(&handled, SIGCHLD);
   ::sigaddset(&handled, SIGTERM);
   ::sigprocmask(SIG_BLOCK, &handled, nullptr);
-  signals_ = Descriptor(::signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC));
+  signals_ = base::Descriptor(::signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC));
   if (!signals_.open()) return base::Error{base::Code::kIo, "cannot make a signalfd"};
 
   if (const base::Status reserved = ReserveEnd(options_.folder); !reserved) return reserved;

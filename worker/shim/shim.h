@@ -77,8 +77,8 @@ class Shim {
 
   const ShimOptions options_;
   const base::Clock& clock_;
-  Descriptor lock_;
-  Descriptor signals_;
+  base::Descriptor lock_;
+  base::Descriptor signals_;
   std::optional<ControlSocket> control_;
   std::optional<RankProcess> rank_;
   std::optional<CgroupLeaf> leaf_;

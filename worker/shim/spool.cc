@@ -65,7 +65,7 @@ void AppendToEndedSpool(const std::string& folder, std::string_view line) {
   const std::vector<Segment> segments = ListSegments(folder, kPrefix);
   const std::string path =
       SegmentPath(folder, kPrefix, segments.empty() ? 1 : segments.back().start);
-  const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  const base::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!file.open()) return;
   const off_t size = ::lseek(file.get(), 0, SEEK_END);
   char last = '\n';
@@ -80,7 +80,8 @@ void AppendToEndedSpool(const std::string& folder, std::string_view line) {
 SpoolReader::SpoolReader(std::string folder) : folder_(std::move(folder)) {}
 
 void SpoolReader::Open(int64_t start) {
-  file_ = Descriptor(::open(SegmentPath(folder_, kPrefix, start).c_str(), O_RDONLY | O_CLOEXEC));
+  file_ =
+      base::Descriptor(::open(SegmentPath(folder_, kPrefix, start).c_str(), O_RDONLY | O_CLOEXEC));
   segment_start_ = file_.open() ? start : 0;
   partial_.Clear();
 }

@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "worker/shim/descriptor.h"
+#include "common/base/descriptor.h"
 #include "worker/shim/line_buffer.h"
 #include "worker/shim/segments.h"
 
@@ -88,7 +88,7 @@ class SpoolReader {
   bool Follow();
 
   const std::string folder_;
-  Descriptor file_;
+  base::Descriptor file_;
   int64_t segment_start_ = 0;  // of file_; 0: none is open
   int64_t next_ = 1;           // number of the first line in ready_, or of the next to be read
   LineBuffer partial_{kMaxLineBytes};

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/base/error_number.h"
 #include "common/base/file.h"
 #include "common/base/parse_number.h"
 #include "common/base/saved_folder.h"
@@ -63,9 +64,9 @@ base::Result<FoundCheckpoint> OpenWhole(const std::string& path) {
   return FoundCheckpoint{path, std::move(*manifest)};
 }
 
+// Reads errno.
 base::Error RenameError(const std::string& from, const std::string& to) {
-  const base::Code code = errno == ENOENT ? base::Code::kNotFound : base::Code::kIo;
-  return {code, "cannot rename '" + from + "' to '" + to + "': " + std::strerror(errno)};
+  return base::OsError("cannot rename '" + from + "' to '" + to + "'", errno);
 }
 
 bool SharesRun(const CheckpointManifest& manifest, const std::vector<std::string>& runs) {

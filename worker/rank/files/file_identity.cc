@@ -18,10 +18,7 @@ int64_t Nanoseconds(const timespec& time) {
 
 base::Result<FileIdentity> IdentityOf(const std::string& path) {
   struct stat status;
-  if (::stat(path.c_str(), &status) != 0) {
-    return base::Error{base::CodeOfErrno(errno),
-                       "cannot stat '" + path + "': " + std::strerror(errno)};
-  }
+  if (::stat(path.c_str(), &status) != 0) return base::OsError("cannot stat '" + path + "'", errno);
   return FileIdentity{.device = status.st_dev,
                       .inode = status.st_ino,
                       .bytes = status.st_size,

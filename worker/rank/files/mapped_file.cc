@@ -1,44 +1,34 @@
 #include "worker/rank/files/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
+#include "common/base/error_number.h"
 #include "common/base/file.h"
+#include "common/base/regular_file.h"
 
 namespace trainctl::files {
 namespace {
 
-base::Error ErrnoError(const std::string& what, const std::string& path) {
-  const base::Code code =
-      errno == ENOENT || errno == ENOTDIR ? base::Code::kNotFound : base::Code::kIo;
-  return {code, what + " '" + path + "': " + std::strerror(errno)};
-}
-
 base::Result<std::span<const std::byte>> Map(int fd, const std::string& path) {
   if (auto regular = base::CheckRegular(fd, path); !regular) return regular.error();
   struct stat status;
-  if (fstat(fd, &status) != 0) return ErrnoError("cannot stat", path);
+  if (fstat(fd, &status) != 0) return base::OsError("cannot stat '" + path + "'", errno);
   if (status.st_size == 0) return std::span<const std::byte>();
   void* address = mmap(nullptr, status.st_size, PROT_READ, MAP_SHARED, fd, 0);
-  if (address == MAP_FAILED) return ErrnoError("cannot map", path);
+  if (address == MAP_FAILED) return base::OsError("cannot map '" + path + "'", errno);
   return std::span(static_cast<const std::byte*>(address), status.st_size);
 }
 
 }  // namespace
 
 base::Result<MappedFile> MappedFile::Open(const std::string& path) {
-  const int fd = open(path.c_str(),
-                      O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // non-blocking: a FIFO must not stall us
-  if (fd < 0) return ErrnoError("cannot open", path);
-  auto file = OfDescriptor(fd, path);
-  close(fd);
-  return file;
+  const base::Result<base::Descriptor> file = base::OpenRegular(path);
+  if (!file) return file.error();
+  return OfDescriptor(file->get(), path);
 }
 
 base::Result<MappedFile> MappedFile::OfDescriptor(int fd, const std::string& path) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "common/base/error_number.h"
 #include "common/base/file.h"
 #include "common/job/output_folder.h"
 
@@ -45,8 +46,7 @@ base::Result<bool> Claim(const job::RankPlan& plan, int64_t claim) {
   const bool linked = ::link(draft.c_str(), path.c_str()) == 0;
   const int error = errno;
   ::unlink(draft.c_str());
-  if (!linked && error != EEXIST)
-    return base::Error{base::Code::kIo, path + ": " + std::strerror(error)};
+  if (!linked && error != EEXIST) return base::OsError(path, error);
   if (!linked) return false;
   if (const base::Status synced = base::SyncFolder(job::OwnerFolder(directory)); !synced)
     return synced.error();

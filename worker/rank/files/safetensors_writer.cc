@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "common/base/error_number.h"
 #include "common/base/file.h"
 #include "worker/rank/files/safetensors.h"
 
@@ -21,10 +22,9 @@ constexpr int64_t kSyncBytes = int64_t{64} << 20;
 
 std::string TemporaryName(const std::string& path) { return path + ".writing"; }
 
+// Reads errno.
 base::Error WriteError(const std::string& what, const std::string& path) {
-  const base::Code code =
-      errno == ENOSPC || errno == EDQUOT ? base::Code::kExhausted : base::Code::kIo;
-  return {code, what + " '" + path + "': " + std::strerror(errno)};
+  return base::OsError(what + " '" + path + "'", errno);
 }
 
 // Fills begin and end in the order of the list.

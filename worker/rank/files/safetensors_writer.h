@@ -19,7 +19,7 @@ class SafetensorsWriter {
  public:
   // name, dtype and shape of each tensor; begin and end are ignored and computed. {"format": "pt"}
   // is the metadata. Errors: kInvalid (a name twice, an impossible shape, a header beyond 100 MB),
-  // kIo, kExhausted (disk full).
+  // kNotFound (no such folder), kIo, kExhausted (disk full).
   static base::Result<SafetensorsWriter> Create(const std::string& path,
                                                 std::vector<TensorInfo> tensors);
 

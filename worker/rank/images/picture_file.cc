@@ -1,12 +1,12 @@
 #include "worker/rank/images/picture_file.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "common/base/file.h"
+#include "common/base/regular_file.h"
 #include "worker/rank/images/picture.h"
 
 namespace trainctl::images {
@@ -39,11 +39,9 @@ base::Result<std::string> ReadPicture(const PictureFile& file) {
         base::Code::kExhausted, file,
         std::to_string(file.bytes) + " bytes, expected at most " + std::to_string(kMostFileBytes));
   }
-  const int fd = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return PartError(base::Code::kIo, file, std::strerror(errno));
-  auto part = ReadPart(fd, file);
-  ::close(fd);
-  return part;
+  const base::Result<base::Descriptor> opened = base::OpenRegular(file.path);
+  if (!opened) return PartError(opened.error().code, file, opened.error().message);
+  return ReadPart(opened->get(), file);
 }
 
 }  // namespace trainctl::images

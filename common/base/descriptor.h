@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace trainctl::shim {
+namespace trainctl::base {
 
 class Descriptor {
  public:
@@ -32,4 +32,4 @@ class Descriptor {
   int fd_ = -1;
 };
 
-}  // namespace trainctl::shim
+}  // namespace trainctl::base
