@@ -18,6 +18,7 @@
 #include "worker/agent/rank_records.h"
 #include "worker/agent/remains.h"
 #include "worker/shim/process_table.h"
+#include "worker/shim/rank_folder.h"
 
 namespace trainctl::tests {
 class RunningAgent::Thread {
@@ -84,12 +85,23 @@ AgentFixture::AgentFixture() {
 
 AgentFixture::~AgentFixture() {
   StopAgent();
-  for (const job::RankKey& key : agent::FindRanks(options_.directory)) {
-    const auto rank = agent::ReadPidRecord(Folder(key));
-    if (!rank || agent::ReadExitRecord(Folder(key))) continue;
-    if (const auto shim = shim::ReadStat(rank->session)) shim::Signal(*shim, SIGKILL);
+  for (const job::RankKey& key : agent::FindRanks(options_.directory)) EndShim(Folder(key));
+}
+
+// One that starts just now has no record yet: it is waited for. Who holds the lock keeps out any
+// that is still to come.
+void AgentFixture::EndShim(const std::string& folder) {
+  AwaitThat("the shim's end", [&] {
+    base::Result<base::Descriptor> lock = shim::LockFolder(folder);
+    if (lock) locks_.push_back(std::move(*lock));
+    if (lock || lock.error().code != base::Code::kConflict) return true;
+    const auto rank = agent::ReadPidRecord(folder);
+    const auto shim = rank ? shim::ReadStat(rank->session) : std::nullopt;
+    if (shim) shim::Signal(*shim, SIGKILL);
+    return false;
+  });
+  if (const auto rank = agent::ReadPidRecord(folder); rank && !agent::ReadExitRecord(folder))
     AwaitThat("the rank's end", [&] { return agent::EndRemains(*rank).empty(); });
-  }
 }
 
 void AgentFixture::StartAgent() {

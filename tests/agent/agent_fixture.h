@@ -6,7 +6,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "common/base/descriptor.h"
 #include "common/rank/rank_plan.h"
 #include "tests/agent/fake_coordinator.h"
 #include "tests/shim/gate.h"
@@ -38,7 +40,7 @@ class RunningAgent {
 class AgentFixture : public testing::Test {
  protected:
   AgentFixture();
-  // Ranks that still run are ended with their shims.
+  // Shims that still live are ended with their ranks: none writes when the folder goes.
   ~AgentFixture() override;
 
   void StartAgent();
@@ -60,6 +62,12 @@ class AgentFixture : public testing::Test {
   // Waits until the shim has written the rank's end, whether or not a worker is there.
   void AwaitExitRecord(const job::RankKey& key);
 
+ private:
+  void EndShim(const std::string& folder);
+
+  std::vector<base::Descriptor> locks_;  // of folders whose shims have ended
+
+ protected:
   TempFolder folder_;
   FakeCoordinator coordinator_;
   agent::AgentOptions options_;

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import subprocess
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -16,6 +17,14 @@ def readme_commands(heading, block=1):
     text = (TOP / "README.md").read_text(encoding="utf-8")
     section = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## )", text, re.S | re.M).group(1)
     return re.findall(r"^```\n(.*?)^```", section, re.S | re.M)[block - 1].splitlines()
+
+
+def linked_libraries(program):
+    """What ldd prints. One that failed tells why, and what it printed."""
+    result = subprocess.run(["ldd", program], capture_output=True, text=True)
+    if result.returncode != 0 or "=>" not in result.stdout:
+        raise AssertionError(f"{result.args} ended with {result.returncode}: {result}")
+    return result.stdout
 
 
 def require_programs(*names):

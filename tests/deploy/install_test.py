@@ -45,7 +45,7 @@ class Installed(unittest.TestCase):
 
     def test_the_library_of_arrow_finds_arrows_own(self):
         library = self.prefix / "lib/trainctl/libtrainctl_arrow.so"
-        linked = subprocess.run(["ldd", library], capture_output=True, text=True).stdout
+        linked = checkout.linked_libraries(library)
         self.assertIn("libarrow.so", linked)
         self.assertNotIn("not found", linked)
 

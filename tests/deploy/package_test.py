@@ -73,7 +73,7 @@ class Wheel(unittest.TestCase):
         package = self.packages / "trainctl"
         arrow = package / "lib/trainctl/libtrainctl_arrow.so"
         for program in (*(package / "bin").iterdir(), arrow):
-            linked = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+            linked = checkout.linked_libraries(program)
             self.assertNotIn("not found", linked)
             for library in ("libgrpc", "libprotobuf", "libsqlite3"):
                 for line in linked.splitlines():
