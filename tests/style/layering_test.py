@@ -250,7 +250,8 @@ FORBIDDEN_WORDS = {
     r"std::(jthread|thread|async|mutex|condition_variable|random_device|[io]?fstream|rand)\b"
     r"|\bf?open\(|steady_clock::now": lambda path: (
         tree.room(path) in PURE
-        and path.name not in ("clock.cc", "file.cc", "secret_file.cc", "random_name.cc")
+        and path.name
+        not in ("clock.cc", "file.cc", "random_name.cc", "descriptor.h", "regular_file.cc")
     ),
 }
 
@@ -301,6 +302,28 @@ class Layering(tree.TestCase):
             readme = tree.TOP / room.parent / "README.md"
             if len(room.parts) > 1 and not room.suffix:
                 wrong += [] if f"`{room.name}`" in readme.read_text() else [f"{readme}: no {room}"]
+        self.expect_none(wrong)
+
+    def test_each_room_of_the_rank_has_a_short_readme_with_a_diagram(self):
+        wrong = []
+        for room in ROOMS:
+            readme = tree.TOP / room / "README.md"
+            if not room.startswith("worker/rank/") or room.endswith(".cc"):
+                continue
+            if not readme.exists():
+                wrong.append(f"{room}: no README.md")
+                continue
+            text = readme.read_text(encoding="utf-8")
+            wrong += [] if len(text.splitlines()) <= 40 else [f"{readme}: more than 40 lines"]
+            for part in (f"# {room}\n", "```\n", "May know: "):
+                wrong += [] if part in text else [f"{readme}: no {part.strip()!r}"]
+            # Files are named from the root, the rank's folder, the room's, or a folder of tests.
+            places = ["", "worker/rank", room, *re.findall(r"tests/\w+", text)]
+            wrong += [
+                f"{readme}: no {name}"
+                for name in re.findall(r"`([\w/]+\.(?:cc|h|cu|py|proto))`", text)
+                if not any((tree.TOP / place / name).exists() for place in places)
+            ]
         self.expect_none(wrong)
 
     def test_rooms_include_only_rooms_they_may_know(self):
