@@ -128,6 +128,16 @@ class Style(tree.TestCase):
                 print(f"{path}: {len(long)} long lines; LONG_LINES may be lowered from {allowed}")
         self.expect_none(wrong)
 
+    def test_lines_of_prose_are_not_too_long(self):
+        """Of Markdown; not of tables, of what stands in fences, nor of a link or command alone."""
+        wrong = []
+        for path in tree.prose_files():
+            for number, line in tree.prose_lines(path):
+                words = re.sub(r"`[^`]*`|\[[^]]*\]\([^)]*\)", "x", line).split()
+                if len(line) > LONGEST_LINE and len(words) > 2:
+                    wrong.append(f"{path}:{number}: {len(line)} columns")
+        self.expect_none(wrong)
+
     def test_code_is_laid_out_by_the_pinned_formatters(self):
         tool = tree.TOP / "tests/format"
         environment = subprocess.run([tool, "--print"], capture_output=True, text=True, check=True)

@@ -54,6 +54,27 @@ def text_files():
     return [*code_files(), *script_files(), TOP.relative_to(TOP) / "CMakeLists.txt", *others]
 
 
+def prose_files():
+    """Markdown, but for what tests accept and for the two whose lines people add in haste."""
+    return [
+        path.relative_to(TOP)
+        for path in sorted(TOP.glob("**/*.md"))
+        if not path.relative_to(TOP).parts[0].startswith("build")
+        and "goldens" not in path.parts
+        and path.relative_to(TOP) not in (pathlib.Path("README.md"), pathlib.Path("CHANGELOG.md"))
+    ]
+
+
+def prose_lines(path):
+    """(number, line), without tables and what stands in fences."""
+    is_fenced = False
+    for number, line in enumerate(lines(path), 1):
+        if line.lstrip().startswith("```"):
+            is_fenced = not is_fenced
+        elif not is_fenced and not line.lstrip().startswith("|"):
+            yield number, line
+
+
 @functools.cache
 def lines(path):
     return (TOP / path).read_text(encoding="utf-8").splitlines()
