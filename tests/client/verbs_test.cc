@@ -148,6 +148,21 @@ TEST_F(VerbsTest, DescribeSaysOfAPredictedStartThatItIsOne) {
   EXPECT_EQ(json["jobs"][0]["predicted_start"], 1500);
 }
 
+TEST_F(VerbsTest, OfACancelledJobTheStepsThatItMadeAreShown) {
+  coordinator_.jobs = {FinishedJob("j1", "big", "CANCELLED")};
+  coordinator_.jobs[0].set_step(46);
+  coordinator_.jobs[0].set_steps(690);
+  coordinator_.details["j1"];
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"describe", "big"}, {"describe", "big", "-o", "md"}}) {
+    const std::string text = Trainctl(words).out;
+    EXPECT_NE(text.find("46 of 690"), std::string::npos) << text;
+  }
+  const Json job = Json::parse(Trainctl({"describe", "big", "-o", "json"}).out)["jobs"][0];
+  EXPECT_EQ(job["step"], 46);
+  EXPECT_EQ(job["steps"], 690);
+}
+
 TEST_F(VerbsTest, DescribeShowsTheAttemptThatRanOutOfMemory) {
   coordinator_.jobs = {ThreeJobs()[2]};
   v1::JobDetail& detail = coordinator_.details["j1"];
