@@ -51,6 +51,7 @@ TARGETS = {
     "zlib": r"ZLIB::",
     "Arrow": r"trainctl_libarrow$",
 }
+LARGE_ROOM = 10  # sources
 PURE = [
     "common/base",
     "common/json",
@@ -304,11 +305,14 @@ class Layering(tree.TestCase):
                 wrong += [] if f"`{room.name}`" in readme.read_text() else [f"{readme}: no {room}"]
         self.expect_none(wrong)
 
-    def test_each_room_of_the_rank_has_a_short_readme_with_a_diagram(self):
+    def test_each_room_of_the_rank_and_each_large_one_has_a_short_readme_with_a_diagram(self):
+        """Of the small ones the README of their folder says all."""
         wrong = []
         for room in ROOMS:
             readme = tree.TOP / room / "README.md"
-            if not room.startswith("worker/rank/") or room.endswith(".cc"):
+            sources = [*(tree.TOP / room).glob("*.cc"), *(tree.TOP / room).glob("*.cu")]
+            is_large = "/" in room and len(sources) >= LARGE_ROOM
+            if not is_large and (not room.startswith("worker/rank/") or room.endswith(".cc")):
                 continue
             if not readme.exists():
                 wrong.append(f"{room}: no README.md")
@@ -317,8 +321,8 @@ class Layering(tree.TestCase):
             wrong += [] if len(text.splitlines()) <= 40 else [f"{readme}: more than 40 lines"]
             for part in (f"# {room}\n", "```\n", "May know: "):
                 wrong += [] if part in text else [f"{readme}: no {part.strip()!r}"]
-            # Files are named from the root, the rank's folder, the room's, or a folder of tests.
-            places = ["", "worker/rank", room, *re.findall(r"tests/\w+", text)]
+            # Files are named from the root, the folder of rooms, the room, or a folder of tests.
+            places = ["", pathlib.PurePath(room).parent, room, *re.findall(r"tests/\w+", text)]
             wrong += [
                 f"{readme}: no {name}"
                 for name in re.findall(r"`([\w/]+\.(?:cc|h|cu|py|proto))`", text)
@@ -445,6 +449,24 @@ class Layering(tree.TestCase):
                 if library is not None and library not in may and folder != "proto":
                     wrong.append(f"{name} ({folder}) must not link {link}")
         self.expect_none(wrong)
+
+    def test_an_optimizer_is_named_in_few_places(self):
+        """All that checks and estimates know of one is its row."""
+        named = {
+            str(path)
+            for path in product_files()
+            if any(re.search(r"OptimizerKind::k|\bkAdamW8bit\b", line) for line in tree.lines(path))
+        }
+        self.assertEqual(
+            named,
+            {
+                "client/submit/recipe_listing.cc",  # the usual one is not said
+                "common/advice/find_ways.cc",  # those that are advised
+                "common/job/job.h",
+                "common/job/optimizer.h",
+                "worker/rank/optim/optimizers.cc",
+            },
+        )
 
     def test_nothing_includes_tests_or_deploy(self):
         wrong = [
