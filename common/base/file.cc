@@ -19,7 +19,8 @@ namespace {
 
 // Reads errno.
 Error SystemError(std::string_view what, const std::string& path) {
-  return OsError("cannot " + std::string(what) + " " + path, errno);
+  const int error = errno;
+  return OsError("cannot " + std::string(what) + " " + path, error);
 }
 
 std::string FolderOf(const std::string& path) {
