@@ -1,5 +1,5 @@
-# Before project(): compilers and caches. LibTorch and nvcc come from the folder that deploy/setup
-# fills; TRAINCTL_TOOLCHAIN names another.
+# Before project(): compilers, linker and caches. LibTorch and nvcc come from the folder that
+# deploy/setup fills; TRAINCTL_TOOLCHAIN names another.
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "")
 endif()
@@ -17,4 +17,9 @@ if(CCACHE)
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${ccache})
+endif()
+# mold links in a quarter of the time of GNU ld: a test program under AddressSanitizer has 300 MB.
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
 endif()
