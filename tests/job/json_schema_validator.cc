@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -94,6 +95,13 @@ class Validator {
            Bound(keyword, argument.get<double>(), value.get<double>(), place);
   }
 
+  // Compiling one takes longer than all that is done with it.
+  static const std::regex& Pattern(const std::string& text) {
+    static std::map<std::string, std::regex> compiled;
+    const auto known = compiled.find(text);
+    return known != compiled.end() ? known->second : compiled.emplace(text, text).first->second;
+  }
+
   bool OfString(const std::string& keyword, const json& argument, const std::string& value,
                 const std::string& place) {
     if (keyword == "minLength")
@@ -101,7 +109,7 @@ class Validator {
     else if (keyword == "maxLength")
       Require(value.size() <= argument.get<size_t>(), place, keyword);
     else if (keyword == "pattern")
-      Require(std::regex_search(value, std::regex(argument.get<std::string>())), place, keyword);
+      Require(std::regex_search(value, Pattern(argument)), place, keyword);
     else
       return false;
     return true;

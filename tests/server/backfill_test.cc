@@ -14,12 +14,13 @@
 #include <vector>
 
 #include "server/core/step.h"
+#include "tests/sanitized.h"
 
 namespace trainctl::core {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000;
-constexpr uint64_t kSeeds = 200;
+constexpr uint64_t kSeeds = tests::kSanitized ? 20 : 200;
 constexpr int kEvents = 300;
 
 struct Slot {

@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "server/core/step.h"
+#include "tests/sanitized.h"
 
 namespace trainctl::core {
 namespace {
 
 constexpr int64_t kQuotaSecond = 1'000'000;
-constexpr uint64_t kQuotaSeeds = 200;
+constexpr uint64_t kQuotaSeeds = tests::kSanitized ? 20 : 200;
 constexpr int64_t kQuota = 4;
 constexpr int64_t kUsers = 3;
 
