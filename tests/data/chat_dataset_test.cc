@@ -161,6 +161,17 @@ TEST_F(ChatDatasetTest, MalformedRowsAreNamedByFileRowAndKey) {
   for (const Case& c : cases) EXPECT_EQ(MessageOf("[" + c.turns + "]"), file + c.message);
 }
 
+TEST_F(ChatDatasetTest, ATurnThatCallsNoToolMayHaveTheKeyForIt) {
+  for (const char* calls : {"null", "[]", R"("")", R"({"name": null, "arguments": ""})"}) {
+    EXPECT_EQ(MessageOf(R"([{"messages": [{"role": "user", "content": "a"},
+                                          {"role": "assistant", "content": "b",
+                                           "function_call": )" +
+                        std::string(calls) + "}]}]"),
+              "accepted")
+        << calls;
+  }
+}
+
 TEST_F(ChatDatasetTest, ConversationsWithoutAnAnswerTrainNothing) {
   EXPECT_THAT(MessageOf(R"([{"messages": [{"role": "user", "content": "a"}]}])"),
               HasSubstr("no row has a token that counts in the loss; what the assistant did not "

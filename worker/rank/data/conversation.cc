@@ -1,5 +1,6 @@
 #include "worker/rank/data/conversation.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -32,11 +33,17 @@ Role ReadRole(const JsonObject& turn, const std::string& key, const Names& names
   return Role::kUser;
 }
 
+// Tables have a struct of nulls in place of what a turn does not have.
+bool IsNothing(const nlohmann::json& value) {
+  if (value.is_structured()) return std::ranges::all_of(value, IsNothing);
+  return value.is_null() || value == "";
+}
+
 // They are words of the turn, which no template here writes.
 void RefuseToolCalls(const JsonObject& turn) {
   for (const char* key : {"tool_calls", "function_call"}) {
     const nlohmann::json* calls = turn.Get(key);
-    if (calls != nullptr && !calls->empty())
+    if (calls != nullptr && !IsNothing(*calls))
       turn.Expected(key, "none: calls of tools are not yet supported");
   }
 }

@@ -178,8 +178,11 @@ base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Sourc
 
 // Everything that the tokens depend on. The number in front counts this program's changes of
 // prompts, templates, tokenizers and the rule of bos and eos.
+// Another number wherever rows become other tokens, or are refused, than before.
+constexpr int kRulesOfRows = 5;
+
 std::string CacheKey(const Source& source) {
-  std::string key = "4 " + source.digest;
+  std::string key = std::to_string(kRulesOfRows) + " " + source.digest;
   const auto add = [&](const auto& value) { key += " " + std::to_string(value); };
   add(static_cast<int>(source.data.format));
   add(source.data.chat_template ? static_cast<int>(*source.data.chat_template) : -1);
