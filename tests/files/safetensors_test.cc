@@ -4,6 +4,8 @@
 
 #include "tests/files/safetensors_bytes.h"
 #include "tests/files/scratch_directory.h"
+#include "worker/rank/files/json_text.h"
+#include "worker/rank/files/zip_directory.h"
 
 namespace trainctl::files {
 namespace {
@@ -95,6 +97,15 @@ TEST(Safetensors, FaultsAreNamedWithFileAndTensor) {
     EXPECT_THAT(MessageOf(header, data), HasSubstr("m.safetensors")) << header;
     EXPECT_THAT(MessageOf(header, data), HasSubstr(expected)) << header;
   }
+}
+
+TEST(Safetensors, APointerOfGitLfsIsToldFromAFile) {
+  const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n";
+  const auto bytes = std::as_bytes(std::span(pointer));
+  EXPECT_EQ(ParseSafetensorsHeader(bytes, "m").error().message,
+            "m: a pointer of Git LFS in place of the file: git lfs pull");
+  EXPECT_THAT(ReadZipDirectory(bytes, "m").error().message, HasSubstr("Git LFS"));
+  EXPECT_THAT(ParseJsonText(pointer, "m").error().message, HasSubstr("Git LFS"));
 }
 
 TEST(Safetensors, AHeaderLengthBeyondTheFileIsRefused) {

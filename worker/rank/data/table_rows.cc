@@ -7,6 +7,7 @@
 
 #include "common/base/utf8.h"
 #include "common/job/data_format.h"
+#include "worker/rank/files/lfs_pointer.h"
 #include "worker/rank/tables/open_table.h"
 
 namespace trainctl::data {
@@ -16,7 +17,6 @@ using tables::CellKind;
 using tables::WantedColumn;
 
 constexpr size_t kShownMagicBytes = 40;
-constexpr std::string_view kLfsPointer = "version https://git-lfs";
 
 std::vector<WantedColumn> WantedColumns(const job::DataSpec& data) {
   std::vector<WantedColumn> wanted;
@@ -45,10 +45,8 @@ base::Result<tables::TableFormat> FormatOf(const std::string& path) {
   file.read(head.data(), std::ssize(head));
   head.resize(static_cast<size_t>(file.gcount()));
   if (const auto format = tables::TableFormatOf(head)) return *format;
-  if (head.starts_with(kLfsPointer)) {
-    return base::Error{base::Code::kInvalid,
-                       path + ": a pointer of Git LFS in place of the file: git lfs pull"};
-  }
+  if (files::IsLfsPointer(head))
+    return base::Error{base::Code::kInvalid, path + ": " + std::string(files::kLfsPointerText)};
   return base::Error{base::Code::kInvalid,
                      path + ": begins with \"" + base::Excerpt(head, kShownMagicBytes) +
                          "\", expected Parquet, or a stream or file of Arrow"};

@@ -7,6 +7,7 @@
 
 #include "common/base/counting_iterator.h"
 #include "common/base/utf8.h"
+#include "worker/rank/files/lfs_pointer.h"
 
 namespace trainctl::files {
 namespace {
@@ -74,6 +75,8 @@ bool EndsElement(int depth, json::parse_event_t event) {
 }  // namespace
 
 base::Result<json> ParseJsonText(std::string_view text, const std::string& source) {
+  if (IsLfsPointer(text))
+    return base::Error{base::Code::kInvalid, source + ": " + std::string(kLfsPointerText)};
   StrictRules rules;
   const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
     return rules.Check(depth, event, parsed);

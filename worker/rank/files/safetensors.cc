@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "worker/rank/files/json_text.h"
+#include "worker/rank/files/lfs_pointer.h"
 
 namespace trainctl::files {
 namespace {
@@ -24,6 +25,8 @@ base::Result<int64_t> HeaderBytes(std::span<const std::byte> file, const std::st
                    std::to_string(file.size()) +
                        " bytes are too few for a safetensors file; is the download complete?");
   }
+  if (IsLfsPointer({reinterpret_cast<const char*>(file.data()), file.size()}))
+    return Invalid(source, std::string(kLfsPointerText));
   uint64_t length = 0;
   for (int i = kLengthBytes - 1; i >= 0; --i) length = length << 8 | static_cast<uint64_t>(file[i]);
   if (length > kMaxHeaderBytes) {

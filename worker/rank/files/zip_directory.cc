@@ -6,6 +6,8 @@
 #include <optional>
 #include <unordered_set>
 
+#include "worker/rank/files/lfs_pointer.h"
+
 namespace trainctl::files {
 namespace {
 
@@ -102,6 +104,8 @@ base::Result<std::vector<ZipEntry>> ReadZipDirectory(Bytes file, const std::stri
   const auto fault = [&](const std::string& what) {
     return base::Error{base::Code::kInvalid, source + ": " + what};
   };
+  if (IsLfsPointer({reinterpret_cast<const char*>(file.data()), file.size()}))
+    return fault(std::string(kLfsPointerText));
   const std::optional<size_t> end = FindEnd(file);
   if (!end)
     return fault(
