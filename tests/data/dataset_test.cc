@@ -330,6 +330,27 @@ TEST_F(DatasetTest, InspectSaysWhatModelAndDataHold) {
   EXPECT_EQ(Inspect(job).error().code, base::Code::kNotFound);
 }
 
+TEST_F(DatasetTest, InspectRefusesBrokenWeightsButNotMissingOnes) {
+  job::JobSpec job;
+  job.model.path = directory_.path();
+  job.data.path = directory_.Write("data", "{\"text\": \"abc\"}");
+  job.data.format = job::DataFormat::kText;
+  directory_.Write("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:1");
+  const auto broken = Inspect(job);
+  ASSERT_FALSE(broken.ok());
+  EXPECT_EQ(broken.error().message, "model.path: " + directory_.path() +
+                                        "/model.safetensors: a pointer of Git LFS in place of the "
+                                        "file: git lfs pull");
+  job.model.init = job::ModelInit::kRandom;
+  EXPECT_TRUE(Inspect(job).ok());
+  job.model.init = job::ModelInit::kPretrained;
+  std::filesystem::remove(directory_.path() + "/model.safetensors");
+  EXPECT_TRUE(Inspect(job).ok()) << "a prediction needs no weights";
+  directory_.Write("model.safetensors.index.json",
+                   R"({"weight_map": {"a": "model-1.safetensors"}})");
+  EXPECT_THAT(Inspect(job).error().message, HasSubstr("model-1.safetensors"));
+}
+
 TEST_F(DatasetTest, InspectSaysAtWhichStepTheJobGoesOn) {
   job::JobSpec job;
   job.name = "tiny";

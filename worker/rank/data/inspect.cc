@@ -14,6 +14,7 @@
 #include "worker/rank/files/checkpoint_folder.h"
 #include "worker/rank/files/hub_cache.h"
 #include "worker/rank/files/model_config.h"
+#include "worker/rank/files/weights.h"
 #include "worker/rank/images/decode.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
@@ -99,6 +100,11 @@ base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolder
     const auto adapter = files::CheckAdapter(found->adapter, job);
     if (!adapter)
       return base::Error{adapter.error().code, "model.path: " + adapter.error().message};
+  }
+  // Where there are none yet, a prediction is wanted all the same.
+  if (job.model.init == job::ModelInit::kPretrained && files::HasWeights(directory)) {
+    if (const auto weights = files::WeightFiles::Open(directory); !weights)
+      return base::Error{weights.error().code, "model.path: " + weights.error().message};
   }
   if (job::Trains(job)) {
     if (const auto looked = InspectData(job, directory, folders, &inspection); !looked)

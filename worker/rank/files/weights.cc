@@ -81,6 +81,12 @@ int64_t RowsOf(const std::vector<RowRun>& runs) {
 
 }  // namespace
 
+bool HasWeights(const std::string& directory) {
+  return HasFile(directory, kLitGptFile) || std::ranges::any_of(kForms, [&](const Form& form) {
+           return HasFile(directory, form.file) || HasFile(directory, form.index);
+         });
+}
+
 base::Result<WeightFiles> WeightFiles::Open(const std::string& directory) {
   WeightFiles weights;
   for (const Form& form : kForms) {

@@ -20,6 +20,9 @@
 
 namespace trainctl::files {
 
+// Whether a file or an index of weights is in the directory, whole or not.
+bool HasWeights(const std::string& directory);
+
 // Thread-safe: immutable after Open. Nothing is read beyond headers and pickles until the tensors'
 // bytes are touched.
 class WeightFiles {
