@@ -230,7 +230,7 @@ TEST_F(RankTest, AStopEndsItAfterTheStepAsCancelled) {
   EXPECT_EQ(end.outcome().outcome, job::Outcome::kCancelled);
 }
 
-TEST_F(RankTest, AMissingWeightIsNamed) {
+TEST_F(RankTest, MissingWeightsAreCountedAndTheFirstNamed) {
   const fs::path broken = folder_ / "model";
   fs::create_directories(broken);
   for (const char* file : {"model.safetensors", "tokenizer.json"})
@@ -245,10 +245,11 @@ TEST_F(RankTest, AMissingWeightIsNamed) {
   plan_.job.model.path = broken;
   const job::RankOutcome outcome = Run().outcome();
   EXPECT_EQ(outcome.outcome, job::Outcome::kFailed);
-  EXPECT_NE(outcome.message.find("model.layers." + std::to_string(shape.layers) +
-                                 ".mlp.down_proj.weight"),
-            std::string::npos)
-      << outcome.message;
+  const std::string layer = "model.layers." + std::to_string(shape.layers) + ".";
+  const std::string expected = "; 9 missing: " + layer + "input_layernorm.weight " + layer +
+                               "self_attn.q_proj.weight " + layer + "self_attn.k_proj.weight " +
+                               layer + "self_attn.v_proj.weight …";
+  EXPECT_TRUE(outcome.message.ends_with(expected)) << outcome.message;
 }
 
 TEST_F(RankTest, TheFinalModelIsAHuggingFaceDirectoryWithTrainedWeights) {

@@ -61,17 +61,41 @@ void AddParts(const files::WeightFiles& weights, ops::ParamId param, const ops::
   parts->back().last_of = &piece.name;
 }
 
+// Tensors as an error names them: how many, and the first few.
+class NamedTensors {
+ public:
+  explicit NamedTensors(std::string what) : what_(std::move(what)) {}
+
+  void Add(const std::string& name) {
+    if (++count_ <= kMostNamed) names_ += " " + name;
+  }
+  bool empty() const { return count_ == 0; }
+  // "; 45 missing: model.norm.weight …", or "".
+  std::string Text() const {
+    if (empty()) return "";
+    return "; " + std::to_string(count_) + " " + what_ + ":" + names_ +
+           (count_ > kMostNamed ? " …" : "");
+  }
+
+ private:
+  static constexpr int64_t kMostNamed = 4;
+
+  const std::string what_;
+  int64_t count_ = 0;
+  std::string names_;
+};
+
 base::Status CheckNames(const files::WeightFiles& weights, const ops::ParameterTable& table,
                         bool tied_head) {
   std::set<std::string> known;
-  std::string missing, superfluous;
+  NamedTensors missing("missing"), superfluous("superfluous");
   for (const ops::ParamSpec& spec : table.params) {
     if (spec.adapter) continue;
     for (const ops::ParamPiece& piece : spec.pieces) {
       known.insert(piece.name);
       const files::TensorInfo* info = weights.Find(piece.name);
       if (info == nullptr) {
-        missing += " " + piece.name;
+        missing.Add(piece.name);
       } else if (info->shape != FileShape(spec, piece)) {
         return base::Error{base::Code::kInvalid,
                            "weight " + piece.name + " has shape " + ShapeText(info->shape) +
@@ -82,14 +106,12 @@ base::Status CheckNames(const files::WeightFiles& weights, const ops::ParameterT
   for (const std::string& name : weights.names()) {
     const bool tolerated =
         name.ends_with("rotary_emb.inv_freq") || (tied_head && name.ends_with("lm_head.weight"));
-    if (!tolerated && !known.contains(name)) superfluous += " " + name;
+    if (!tolerated && !known.contains(name)) superfluous.Add(name);
   }
   if (missing.empty() && superfluous.empty()) return base::Ok{};
-  std::string message = "the weights do not fit the model that config.json describes;";
-  if (!missing.empty()) message += " missing:" + missing + ";";
-  if (!superfluous.empty()) message += " superfluous:" + superfluous + ";";
-  message.pop_back();
-  return base::Error{base::Code::kInvalid, message};
+  return base::Error{base::Code::kInvalid,
+                     "the weights do not fit the model that config.json describes" +
+                         missing.Text() + superfluous.Text()};
 }
 
 }  // namespace
