@@ -156,6 +156,7 @@ void Enqueue(State& state, Job& job) {
   if (job.row.unreadable || Follow(state, job) || WaitForGroup(state, job)) return;
   job.demand = DemandOf(job.row.spec, job.row.inspection);
   job.suits.clear();
+  job.usable = {};
   job.demand.inspect_first = NeedsInspection(state, job);
   job.demand.lease = job.lease;
   job.demand.user = QuotaOwner(state, job);

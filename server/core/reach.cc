@@ -73,7 +73,8 @@ const Reach::Part* PartOf(const Reach& reach, ClassId id) {
 }  // namespace
 
 const Reach* ReachOf(const State& state, const Job& job) {
-  if (!job::NamesWorkers(job.row.spec)) return nullptr;
+  if (!job.names_workers) job.names_workers = job::NamesWorkers(job.row.spec);
+  if (!*job.names_workers) return nullptr;
   if (!job.reach || job.reach->version != state.free.version())
     job.reach = SharedReach(state, job.row.spec);
   return job.reach.get();

@@ -97,6 +97,13 @@ struct Reach {
   std::map<placement::ClassId, Part> parts;
 };
 
+// The classes that will do for a job (waiting.h), while these two are the same.
+struct Usable {
+  int64_t version = -1;  // of State::free
+  int64_t lease = 0;     // of the job
+  std::vector<placement::ClassId> possible, classes;
+};
+
 struct Job {
   JobRow row;
   JobStatus status;
@@ -106,6 +113,8 @@ struct Job {
   Queue::Length longest_run;                  // of a queued job (run_length.h)
   std::map<base::JobId, job::After> follows;  // that have not ended (dependencies.h)
   mutable std::vector<Suits> suits;           // by class, of `demand`: found when first asked for
+  mutable Usable usable;                      // as it was asked for last
+  mutable std::optional<bool> names_workers;  // its constraints do; found when first asked for
   // Where its constraints name workers; found when first asked for, and shared by jobs that name
   // the same.
   mutable std::shared_ptr<const Reach> reach;

@@ -1,6 +1,7 @@
 #include "server/core/waiting.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -311,23 +312,29 @@ std::vector<ClassId> SuitableClasses(const State& state, const Job& job, bool an
   return roomy.empty() ? usable : roomy;
 }
 
+const Usable& UsableOf(const State& state, const Job& job) {
+  Usable& usable = job.usable;
+  if (usable.version == state.free.version() && usable.lease == job.lease) return usable;
+  usable = {state.free.version(), job.lease, SuitableClasses(state, job, false), {}};
+  std::ranges::copy_if(usable.possible, std::back_inserter(usable.classes), [&](ClassId id) {
+    const ReachCount count = CountOf(state, job, id);
+    return count.total - count.drained >= job.row.spec.devices;
+  });
+  return usable;
+}
+
 }  // namespace
 
-std::vector<ClassId> PossibleClasses(const State& state, const Job& job) {
-  return SuitableClasses(state, job, false);
+const std::vector<ClassId>& PossibleClasses(const State& state, const Job& job) {
+  return UsableOf(state, job).possible;
 }
 
 std::vector<ClassId> ClassesOfAnyLease(const State& state, const Job& job) {
   return SuitableClasses(state, job, true);
 }
 
-std::vector<ClassId> UsableClasses(const State& state, const Job& job) {
-  std::vector<ClassId> usable = PossibleClasses(state, job);
-  std::erase_if(usable, [&](ClassId id) {
-    const ReachCount count = CountOf(state, job, id);
-    return count.total - count.drained < job.row.spec.devices;
-  });
-  return usable;
+const std::vector<ClassId>& UsableClasses(const State& state, const Job& job) {
+  return UsableOf(state, job).classes;
 }
 
 std::string WaitReason(const State& state, const Job& job, const Now& now) {

@@ -13,14 +13,15 @@ namespace trainctl::core {
 // or not, LOST, drained and leased ones included. If the job's memory estimate fits some of these
 // classes, only those are returned. If it fits none, all are: such a job was submitted on purpose,
 // or before there were devices.
-std::vector<placement::ClassId> PossibleClasses(const State& state, const Job& job);
+// The answer stands until the job's next.
+const std::vector<placement::ClassId>& PossibleClasses(const State& state, const Job& job);
 
 // What the job could run on if it were no matter who has leased it: to look at its model and data.
 std::vector<placement::ClassId> ClassesOfAnyLease(const State& state, const Job& job);
 
 // Of PossibleClasses the ones with enough devices that are not drained, nor leased to others now. A
 // job that has none holds nothing.
-std::vector<placement::ClassId> UsableClasses(const State& state, const Job& job);
+const std::vector<placement::ClassId>& UsableClasses(const State& state, const Job& job);
 
 // Of which it would hold devices: UsableClasses, and of an exclusive job all classes on their
 // hosts. While it waits as the first, later jobs get no device of them.
