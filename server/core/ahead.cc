@@ -60,7 +60,8 @@ std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& 
   }
   if (job.lane != Lane::kQueue) return std::nullopt;
   Ahead ahead = LookAhead(state, job, now);
-  if (ahead.blocker != nullptr || !ahead.quotas.Yields(job)) return std::nullopt;
+  const std::optional<base::SteadyMicros> by_quota = ahead.quotas.StartOf(job);
+  if (ahead.blocker != nullptr || !by_quota) return std::nullopt;
   const std::vector<ClassId> usable = UsableClasses(state, job);
   const bool is_kept_from =
       std::ranges::any_of(usable, [&](ClassId id) { return ahead.holds.KeptFrom(id, job) > 0; });
@@ -68,7 +69,8 @@ std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& 
   ahead.holds.Add(job);
   for (const ClassId id : usable) {
     const Hold* hold = ahead.holds.Find(id, job.row.id);
-    if (hold != nullptr) return hold->start;
+    if (hold == nullptr) continue;
+    return hold->start ? std::optional(std::max(*hold->start, *by_quota)) : std::nullopt;
   }
   return std::nullopt;
 }

@@ -259,6 +259,11 @@ std::optional<base::SteadyMicros> Quotas::StartBefore(const Job& job) const {
   return first == nullptr ? std::nullopt : first->start;
 }
 
+std::optional<base::SteadyMicros> Quotas::StartOf(const Job& job) const {
+  if (Yields(job)) return now_.steady;
+  return FirstBefore(job) == nullptr ? KeepFor(job.demand.user, job).start : std::nullopt;
+}
+
 const Quotas::Kept* Quotas::FirstBefore(const Queue::User& user, const Place* place) const {
   User& looked = Find(user);
   // The shares of one user's jobs are alike: they are compared without (Queue::Lane::Whole).

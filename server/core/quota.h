@@ -63,6 +63,8 @@ class Quotas {
   const Job* FirstBefore(const Job& job) const;
   // When enough of the quota is left for that one; nullopt: now, or not known.
   std::optional<base::SteadyMicros> StartBefore(const Job& job) const;
+  // When enough of it is left for the job itself, from which nobody keeps any; nullopt: not known.
+  std::optional<base::SteadyMicros> StartOf(const Job& job) const;
   // The job has been placed, and is live.
   void Take(const Job& job);
 
