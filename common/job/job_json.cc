@@ -10,6 +10,7 @@
 #include "common/job/check_job.h"
 #include "common/job/hub_id.h"
 #include "common/job/job_node.h"
+#include "common/job/known_keys.h"
 #include "common/job/lab_file.h"
 #include "common/job/schema.h"
 #include "common/json/read_json.h"
@@ -218,6 +219,7 @@ JsonNode ToNode(const JobSpec& job) {
 std::string ToJson(const JobSpec& job) { return WriteJson(ToNode(job)); }
 
 base::Result<JobSpec> FromNode(const JsonNode& root) {
+  if (auto job = FromKnownKeys(root)) return std::move(*job);
   std::vector<Problem> problems;
   JobBinder binder;
   binder.ApplyObject(root, "", false, &problems);

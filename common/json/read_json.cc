@@ -8,6 +8,7 @@
 
 #include "common/base/counting_iterator.h"
 #include "common/base/utf8.h"
+#include "common/json/read_plain_json.h"
 
 namespace trainctl::job {
 namespace {
@@ -170,6 +171,7 @@ JsonText TooLong(size_t bytes, size_t max_bytes) {
 
 JsonText ReadJson(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.max_bytes) return TooLong(text.size(), limits.max_bytes);
+  if (auto plain = ReadPlainJson(text, limits)) return {std::move(plain), {}};
   size_t consumed = 0;
   TreeBuilder builder(text, limits, &consumed);
   const base::CountingIterator begin(text.data(), &consumed),
