@@ -206,7 +206,7 @@ After the run, trainctl generate JOB --prompt TEXT asks the model that it has sa
 its own: train.max_steps 0, with which nothing is trained, no data are read, and the memory is
 that of the weights and of the longest text's keys and values.
 )",
-     "trainctl submit job.json --eval.prompts '[\"Once upon a time\"]' --eval.every_steps 50"},
+     "trainctl submit job.json --eval.prompts 'Once upon a time' --eval.every_steps 50"},
     {"data formats", "alpaca, chat, completion, captions, text, plain, bin", kDataAlso,
      R"(alpaca: a JSON list, or a line each, of {"instruction", "input", "output"}, put into the
 Alpaca prompt; mask_prompt leaves the prompt out of the loss. chat: rows of {"messages"} with
@@ -386,8 +386,7 @@ a restart the curves go on from the checkpoint. A disk that takes no more ends t
 notice, not the job. What workers sample beside (utilization, power) and what other ranks measure
 is in the site's own store: trainctl export JOB --tensorboard DIR (--mlflow, --wandb) has all of it.
 )",
-     "trainctl submit job.json --track '[\"tensorboard\"]' --output.dir out; "
-     "tensorboard --logdir out"},
+     "trainctl submit job.json --track tensorboard --output.dir out; tensorboard --logdir out"},
 };
 
 }  // namespace

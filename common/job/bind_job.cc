@@ -25,24 +25,26 @@ std::string Show(const JsonNode& value) {
   return base::Excerpt(has_spelling ? value.text : WriteJson(value), kShownValueBytes);
 }
 
-// The value of an override: JSON where `accepts` it so, else a bare string.
-template <class Accepts>
-JsonNode TypeText(const std::string& text, Accepts accepts) {
-  const JsonText json = ReadJson(text);
-  if (json.problems.empty() && accepts(*json.root)) return *json.root;
-  return text;
+// Whether the key takes it.
+bool Accepts(const std::string& key, const JsonNode& node) {
+  JobSpec scratch;
+  const Section* section = SectionOf(key);
+  if (section != nullptr && section->nullable()) section->set_present(scratch, true);
+  if (const Field* field = FindField(key)) return field->read(node, scratch);
+  return FindSection(key) != nullptr || (FindMapOfEntry(key) != nullptr && node.Is(Type::kString));
 }
 
+// JSON where the key takes it so, else the text as it is typed.
 JsonNode ValueOfOverride(const Override& override) {
+  const JsonText json = ReadJson(override.value);
+  const bool is_json = json.problems.empty();
+  if (is_json && Accepts(override.key, *json.root)) return *json.root;
   const Field* field = FindField(override.key);
-  return TypeText(override.value, [&](const JsonNode& node) {
-    JobSpec scratch;
-    const Section* section = SectionOf(override.key);
-    if (section != nullptr && section->nullable()) section->set_present(scratch, true);
-    if (field != nullptr) return field->read(node, scratch);
-    return FindSection(override.key) != nullptr ||
-           (FindMapOfEntry(override.key) != nullptr && node.Is(Type::kString));
-  });
+  JsonNode typed = field == nullptr ? JsonNode(override.value) : field->typed(override.value);
+  // What is wrong in a list is said of the list.
+  const bool is_wrong_list =
+      is_json && json.root->Is(Type::kArray) && !Accepts(override.key, typed);
+  return is_wrong_list ? *json.root : typed;
 }
 
 }  // namespace

@@ -53,6 +53,10 @@ Field Row(std::string key, ValueType type, At at, std::string doc) {
     if constexpr (requires { type.Hint(node); }) return type.Hint(node);
     return "";
   };
+  field.typed = [type](const std::string& text) -> JsonNode {
+    if constexpr (requires { type.Typed(text); }) return type.Typed(text);
+    return text;
+  };
   return field;
 }
 
@@ -252,7 +256,7 @@ std::vector<Field> RunFields() {
                                 {"adapter", Save::kAdapter},
                                 {"merged", Save::kMerged}}};
   const TextType folder = {.what = "a path", .min_bytes = 1, .max_bytes = 4096};
-  const TextsType prompts = {.each = {.max_bytes = 4096}, .most = 64};
+  const TextsType prompts = {.each = {.max_bytes = 4096}, .most = 64, .prose = true};
   const TextsType images = {.each = {.what = "a path", .min_bytes = 1, .max_bytes = 4096},
                             .most = 64};
   const TextType job_id = {.what = "the id of a job, such as j12", .min_bytes = 2, .max_bytes = 32};

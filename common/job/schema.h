@@ -29,6 +29,8 @@ struct Field {
   std::function<JsonNode(const JobSpec&)> write;
   std::function<std::string(const JsonNode&)>
       hint;  // for a refused value: did you mean …; may be empty
+  // What a text stands for that is typed without JSON: of a list "q,k", else the text itself.
+  std::function<JsonNode(const std::string&)> typed;
 };
 
 // One key that has an object of fields. Only sections that may be null have the functions.

@@ -22,6 +22,17 @@ JsonNode PatternSchema(std::string_view pattern) {
   return TypeSchema("string").Add("pattern", pattern);
 }
 
+// "q,k" → ["q", "k"]; of an empty text no part.
+JsonNode Parts(const std::string& text) {
+  JsonNode parts = JsonNode::Array();
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    parts.Append(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 // A bound, in words.
 std::string Spell(double value) {
   return value == std::floor(value) ? WriteJson(JsonNode(static_cast<int64_t>(value)))
@@ -207,6 +218,8 @@ std::string WordsType::Hint(const JsonNode& node) const {
   return "";
 }
 
+JsonNode WordsType::Typed(const std::string& text) const { return Parts(text); }
+
 std::optional<TextsType::Value> TextsType::Read(const JsonNode& node) const {
   if (!node.Is(Type::kArray) || node.items.size() > most) return std::nullopt;
   Value texts;
@@ -222,6 +235,10 @@ JsonNode TextsType::Write(const Value& value) const {
   JsonNode array = JsonNode::Array();
   for (const std::string& text : value) array.Append(text);
   return array;
+}
+
+JsonNode TextsType::Typed(const std::string& text) const {
+  return prose ? JsonNode::Array().Append(text) : Parts(text);
 }
 
 std::string TextsType::Expected() const {

@@ -5,6 +5,7 @@
 //   Expected()                    in words, for problems: "a positive integer"
 //   Schema()                      the same as JSON Schema
 //   Hint(node)                    optional: what would help
+//   Typed(text)                   optional: what a text stands for that is typed without JSON
 // Pure values, thread-safe.
 #pragma once
 
@@ -157,7 +158,8 @@ struct WordsType {
   JsonNode Write(const Value& value) const;
   std::string Expected() const;
   JsonNode Schema() const;
-  std::string Hint(const JsonNode& node) const;  // of the first word that is not allowed
+  std::string Hint(const JsonNode& node) const;   // of the first word that is not allowed
+  JsonNode Typed(const std::string& text) const;  // "q,k,v"
 };
 
 // A list of texts: at most `most`, each of that type.
@@ -165,10 +167,12 @@ struct TextsType {
   using Value = std::vector<std::string>;
   TextType each;
   size_t most = 64;
+  bool prose = false;  // a typed text is one, whatever commas are in it
   std::optional<Value> Read(const JsonNode& node) const;
   JsonNode Write(const Value& value) const;
   std::string Expected() const;
   JsonNode Schema() const;
+  JsonNode Typed(const std::string& text) const;  // "a.jpg,b.jpg"
 };
 
 // An object of strings with keys of the user's own: at most 64.

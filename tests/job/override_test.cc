@@ -6,6 +6,7 @@
 namespace trainctl::job {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -31,6 +32,25 @@ TEST(Overrides, AreTypedByTheirKey) {
             int64_t{40} << 30);
   EXPECT_EQ(With({{"optimizer.betas", "[0.8, 0.9]"}}).optimizer.betas[0], 0.8);
 }
+
+TEST(Overrides, AListIsTypedAsWordsWithCommas) {
+  EXPECT_THAT(With({{"track", "tensorboard"}, {"output.dir", "out"}}).track,
+              ElementsAre("tensorboard"));
+  EXPECT_THAT(With({{"track", ""}}).track, IsEmpty());
+  EXPECT_THAT(With({{"lora.targets", "q,v"}}).lora.value().targets, ElementsAre("q", "v"));
+  EXPECT_THAT(With({{"lora.targets", R"(["k"])"}}).lora.value().targets, ElementsAre("k"));
+  EXPECT_EQ(Refused({"lora.targets", "q,vv"}).hint, "did you mean 'v'?");
+  EXPECT_EQ(Refused({"lora.targets", R"(["q", "vv"])"}).value, R"(["q","vv"])");
+  EXPECT_THAT(
+      With({{"eval.prompts", "Once, long ago"}, {"data.val_split_fraction", "0.1"}}).eval.prompts,
+      ElementsAre("Once, long ago"))
+      << "a prompt has commas of its own";
+  const JobSpec job = With(
+      {{"eval.images", "a.jpg,b.jpg"}, {"eval.prompts", R"(["", ""])"}, {"train.max_steps", "0"}});
+  EXPECT_EQ(job.eval.images.size(), 2u);
+}
+
+TEST(Overrides, AListAsTextStaysText) { EXPECT_EQ(With({{"notes", "[1,2]"}}).notes, "[1,2]"); }
 
 TEST(Overrides, NullIsNullWhereTheKeyMayBeNull) {
   EXPECT_EQ(With({{"train.max_steps", "5"}, {"train.max_steps", "null"}}).train.max_steps,
