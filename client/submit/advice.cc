@@ -43,10 +43,9 @@ void TakeEarlierRuns(Context& context, const DeviceGroup& group, const job::Insp
                              .candidates = group.workers,
                              .device_name = question.device_name});
     }
-    PredictTimes(context, &assessments);
-    std::vector<std::optional<job::TimeEstimate>> times;
-    for (const Assessment& assessment : assessments) times.push_back(assessment.time);
-    return times;
+    advice::TimesTold told{.times = {}, .powers = PredictTimes(context, &assessments)};
+    for (const Assessment& assessment : assessments) told.times.push_back(assessment.time);
+    return told;
   };
   std::vector<job::SiteDevice> devices;
   for (const SiteWorker& worker : group.workers) devices.push_back(worker.device);

@@ -69,7 +69,7 @@ base::Result<job::Inspection> Inspector::Inspect(const job::JobSpec& job) {
       .first->second;
 }
 
-void PredictTimes(Context& context, std::vector<Assessment>* assessments) {
+std::vector<job::DevicePower> PredictTimes(Context& context, std::vector<Assessment>* assessments) {
   v1::EarlierRunsRequest request;
   std::vector<Assessment*> inspected;
   for (Assessment& assessment : *assessments) {
@@ -78,7 +78,7 @@ void PredictTimes(Context& context, std::vector<Assessment>* assessments) {
     request.add_jobs()->set_job_json(job::ToJson(assessment.job));
     request.mutable_jobs()->rbegin()->set_inspection_json(job::ToJson(*assessment.inspection));
   }
-  if (inspected.empty()) return;
+  if (inspected.empty()) return {};
   // A coordinator that can't say has no earlier runs to tell of.
   const base::Result<v1::EarlierRunsResponse> response =
       context.api != nullptr ? context.api->EarlierRuns(request)
@@ -92,6 +92,7 @@ void PredictTimes(Context& context, std::vector<Assessment>* assessments) {
                 inspected[i]);
     if (inspected[i]->time) job::CountPower(powers, &*inspected[i]->time);
   }
+  return powers;
 }
 
 base::Result<job::Inspection> Inspector::AskWorker(const job::JobSpec& job) {

@@ -38,7 +38,7 @@ class Inspector {
 };
 
 // Asks the coordinator for earlier runs of the same shapes. Predicts the time of each assessment
-// whose model was inspected.
-void PredictTimes(Context& context, std::vector<Assessment>* assessments);
+// whose model was inspected. Returns what the site's devices draw, as far as runs have measured it.
+std::vector<job::DevicePower> PredictTimes(Context& context, std::vector<Assessment>* assessments);
 
 }  // namespace trainctl::client

@@ -37,20 +37,26 @@ void TakeEarlierTimes(const std::vector<job::SiteDevice>& devices, const Predict
     questions.push_back(
         {way->job, way->memory, job::DeviceNameOf(way->job, devices.front(), devices)});
   }
-  const auto times = predict(questions);
+  const TimesTold told = predict(questions);
   std::vector<Way*> untold;
   std::vector<TimeQuestion> trials;
   for (size_t i = 0; i < asked.size(); ++i) {
-    asked[i]->time = times[i];
+    asked[i]->time = told.times[i];
     if (!MayTakeTrial(*asked[i])) continue;
     untold.push_back(asked[i]);
     trials.push_back(questions[i]);
     trials.back().job.exclusive = true;
   }
-  if (trials.empty()) return;
-  const auto measured = predict(trials);
-  for (size_t i = 0; i < trials.size(); ++i) {
-    if (measured[i] && measured[i]->earlier_runs > 0) untold[i]->time = measured[i];
+  if (!trials.empty()) {
+    const TimesTold measured = predict(trials);
+    for (size_t i = 0; i < trials.size(); ++i) {
+      const std::optional<job::TimeEstimate>& time = measured.times[i];
+      if (time && time->earlier_runs > 0) untold[i]->time = time;
+    }
+  }
+  if (ways->asked.time) job::CountPower(told.powers, &*ways->asked.time);
+  for (Way& way : ways->fitting) {
+    if (way.time) job::CountPower(told.powers, &*way.time);
   }
 }
 

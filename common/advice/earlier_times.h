@@ -16,12 +16,15 @@ struct TimeQuestion {
   job::MemoryEstimate memory;
   std::string device_name;  // that it computes under (job/site.h)
 };
-// One answer a question, in their order.
-using PredictTimes =
-    std::function<std::vector<std::optional<job::TimeEstimate>>(const std::vector<TimeQuestion>&)>;
+struct TimesTold {
+  std::vector<std::optional<job::TimeEstimate>> times;  // one a question, in their order
+  std::vector<job::DevicePower> powers;                 // what the site's devices draw
+};
+using PredictTimes = std::function<TimesTold(const std::vector<TimeQuestion>&)>;
 
 // Asks at most twice, of the job as it is and of the ways that may come to the front: the ways are
-// sorted by their times from rates. `devices`: the equal ones, at least one.
+// sorted by their times from rates. What devices draw counts for all. `devices`: the equal ones, at
+// least one.
 void TakeEarlierTimes(const std::vector<job::SiteDevice>& devices, const PredictTimes& predict,
                       Ways* ways);
 

@@ -12,8 +12,6 @@
 namespace trainctl::coordinator {
 namespace {
 
-using Times = std::vector<std::optional<job::TimeEstimate>>;
-
 base::Result<std::vector<job::SiteDevice>> DevicesFor(store::Reader& reader,
                                                       const job::JobSpec& job) {
   const auto workers = reader.Workers();
@@ -27,22 +25,22 @@ base::Result<std::vector<job::SiteDevice>> DevicesFor(store::Reader& reader,
 }
 
 // A store that can't say has no earlier runs to tell of.
-Times PredictTimes(store::Reader& reader, const job::Inspection& inspection,
-                   const std::vector<advice::TimeQuestion>& questions) {
+advice::TimesTold PredictTimes(store::Reader& reader, const job::Inspection& inspection,
+                               const std::vector<advice::TimeQuestion>& questions) {
   std::vector<RunKeys> keys;
   for (const advice::TimeQuestion& question : questions) {
     keys.push_back(
         {job::ShapeKey(question.job, inspection), job::StartKey(question.job, inspection)});
   }
   const auto earlier = FindEarlierRuns(reader, keys);
-  Times times;
+  advice::TimesTold told;
   for (size_t i = 0; i < questions.size(); ++i) {
-    times.push_back(job::PredictTime(questions[i].job, inspection, questions[i].device_name,
-                                     questions[i].memory.holds_gradients.value_or(false),
-                                     earlier ? earlier->jobs[i] : job::EarlierTimes()));
-    if (earlier && times.back()) job::CountPower(earlier->powers, &*times.back());
+    told.times.push_back(job::PredictTime(questions[i].job, inspection, questions[i].device_name,
+                                          questions[i].memory.holds_gradients.value_or(false),
+                                          earlier ? earlier->jobs[i] : job::EarlierTimes()));
   }
-  return times;
+  if (earlier) told.powers = earlier->powers;
+  return told;
 }
 
 }  // namespace

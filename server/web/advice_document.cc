@@ -9,10 +9,12 @@ Json WayRecord(const job::JobSpec& job, const advice::Way& way) {
   const auto of_time = [&way](auto member) {
     return way.time ? Json(*way.time.*member) : Json(nullptr);
   };
+  const std::optional<double> energy = way.energy_joules();
   return {{"overrides", advice::OverridesOf(job, way)},
           {"devices", way.job.devices},
           {"total_seconds", of_time(&job::TimeEstimate::total_seconds)},
           {"step_seconds", of_time(&job::TimeEstimate::step_seconds)},
+          {"energy_joules", energy ? Json(*energy) : Json(nullptr)},
           {"earlier_runs", of_time(&job::TimeEstimate::earlier_runs)},
           {"peak_allocated_bytes", way.peak_bytes()}};
 }

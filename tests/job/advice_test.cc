@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "common/advice/earlier_times.h"
 #include "common/advice/way.h"
 #include "common/estimate/fit.h"
 #include "common/job/batch.h"
@@ -190,6 +191,27 @@ TEST(Advice, ConsidersTensOfThousands) {
   Question question = OnH200s(text, 64);
   question.liberties = {Liberty::kLora, Liberty::kQlora, Liberty::kPrecision, Liberty::kOptimizer};
   EXPECT_GT(Find(question).considered, 10'000);
+}
+
+// Runs are asked for of the fastest 500.
+TEST(EarlierTimes, WaysThatAreNotAskedForHaveTheirEnergyToo) {
+  constexpr size_t kMany = 600;
+  Ways ways;
+  ways.asked.time = {.total_seconds = 1, .device_name = "NVIDIA H200"};
+  for (size_t i = 0; i < kMany; ++i)
+    ways.fitting.push_back({.time = {{.total_seconds = 10.0, .device_name = "NVIDIA H200"}}});
+  size_t asked = 0;
+  const PredictTimes predict = [&](const std::vector<TimeQuestion>& questions) {
+    asked += questions.size();
+    return TimesTold{.times = {questions.size(), ways.asked.time},
+                     .powers = {{"NVIDIA H200", 600, 3}}};
+  };
+  TakeEarlierTimes({{.kind = job::DeviceKind::kCuda, .name = "NVIDIA H200"}}, predict, &ways);
+  EXPECT_LT(asked, kMany);
+  EXPECT_EQ(ways.asked.energy_joules(), 600);
+  EXPECT_EQ(ways.fitting.front().energy_joules(), 600);
+  EXPECT_EQ(ways.fitting.back().time->total_seconds, 10);
+  EXPECT_EQ(ways.fitting.back().energy_joules(), 6000);
 }
 
 }  // namespace

@@ -293,6 +293,7 @@ TEST_F(WebApi, OtherWaysToRunAJobHaveTheirMemoryAndTheOneAsked) {
   EXPECT_EQ(advice["asked"]["overrides"], "");
   EXPECT_EQ(advice["asked"]["devices"], 1);
   EXPECT_GT(advice["asked"]["peak_allocated_bytes"], 0);
+  EXPECT_TRUE(advice["asked"].at("energy_joules").is_null()) << "nobody has measured power";
   EXPECT_GE(advice["considered"], 1);
   EXPECT_THAT(GetJson(site_, "/api/advice?job=j99", 404)["error"], HasSubstr("j99"));
 }

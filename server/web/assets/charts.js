@@ -1,6 +1,6 @@
 // Curves and bars by Chart.js. Each chart is a figure with a caption, a picture with a description,
 // and the same as a table, for who can't see it and where the build has no Chart.js.
-import { ask, element, formatBytes, formatClock, formatNumber, formatWithUnit } from "/assets/common.js";
+import { ask, element, formatBytes, formatClock, formatEnergy, formatNumber, formatWithUnit, known } from "/assets/common.js";
 
 const hasCharts = typeof Chart !== "undefined";
 // Told apart by most who are colour-blind, on light and on dark (Okabe and Ito, without yellow).
@@ -261,9 +261,10 @@ export function adviceChart(place) {
   return (advice) => {
     const front = advice.front.map((way, i) => ({ ...way, number: i + 1 }));
     const duration = (seconds) => (seconds === null ? "–" : formatWithUnit(seconds, "s"));
-    showTable(["", "time", "a step", "peak of a device", "devices", "changes to paste"],
+    showTable(["", "time", "a step", "peak of a device", "devices", "energy", "changes to paste"],
       [...front, { ...advice.asked, number: "as it is" }].map((way) => [String(way.number), duration(way.total_seconds),
-        duration(way.step_seconds), formatBytes(way.peak_allocated_bytes), String(way.devices), way.overrides || "(none)"]));
+        duration(way.step_seconds), formatBytes(way.peak_allocated_bytes), String(way.devices),
+        known(way.energy_joules, formatEnergy) || "?", way.overrides || "(none)"]));
     const most = Math.max(0, ...advice.fitting.map(([, bytes]) => bytes), advice.asked.peak_allocated_bytes);
     const limit = advice.limit_bytes;
     const limitFits = limit > 0 && limit < 4 * most;
@@ -271,7 +272,7 @@ export function adviceChart(place) {
     if (!canvas) return;
     chart?.destroy();
     const point = (way) => ({ x: way.total_seconds, y: way.peak_allocated_bytes, way });
-    const known = (ways) => ways.filter((way) => way.total_seconds !== null).map(point);
+    const timed = (ways) => ways.filter((way) => way.total_seconds !== null).map(point);
     const look = (i) => ({ backgroundColor: colourOf(i), borderColor: colourOf(i) });
     const options = baseOptions();
     options.interaction = { mode: "nearest", intersect: true };
@@ -282,12 +283,13 @@ export function adviceChart(place) {
     options.plugins = {
       legend: { labels: { color: style("--text"), boxWidth: 12 } },
       tooltip: { callbacks: { label: ({ raw }) => (raw.way
-        ? [`${raw.way.number ?? "as it is"}: ${raw.way.overrides || "(as it is)"}`, `${duration(raw.x)}, ${formatBytes(raw.y)}`]
+        ? [`${raw.way.number ?? "as it is"}: ${raw.way.overrides || "(as it is)"}`,
+          [duration(raw.x), formatBytes(raw.y), known(raw.way.energy_joules, formatEnergy)].filter(Boolean).join(", ")]
         : `${duration(raw.x)}, ${formatBytes(raw.y)}`) } },
     };
     chart = new Chart(canvas, { type: "scatter", options, data: { datasets: [
-      { label: "the best", data: known(front), pointRadius: 6, order: 1, ...look(0) },
-      { label: "as it is", data: known([advice.asked]), pointStyle: "triangle", pointRadius: 8, order: 0, ...look(1) },
+      { label: "the best", data: timed(front), pointRadius: 6, order: 1, ...look(0) },
+      { label: "as it is", data: timed([advice.asked]), pointStyle: "triangle", pointRadius: 8, order: 0, ...look(1) },
       { label: "other ways that fit", data: advice.fitting.map(([x, y]) => ({ x, y })), pointRadius: 2, order: 2, ...look(9) },
     ] }, plugins: [numbers, ...(limitFits ? [limitLine(limit)] : [])] });
   };

@@ -112,6 +112,12 @@ export function formatWithUnit(value, unit) {
   return unit ? `${formatNumber(value)} ${unit}` : formatNumber(value);
 }
 
+// As `trainctl advise` has it: 1.25 kWh; of little 830 J.
+export function formatEnergy(joules) {
+  const kwh = joules / 3.6e6;
+  return kwh < 0.01 ? `${joules.toFixed(0)} J` : `${kwh.toFixed(2)} kWh`;
+}
+
 export function formatDelta(ratio) {
   const percent = 100 * ratio;
   if (!Number.isFinite(percent) || Math.abs(percent) < 0.05) return "±0 %";

@@ -198,7 +198,8 @@ at("advice").addEventListener("toggle", () => guarded(async () => {
   if (drawAdvice) return;  // opened twice before the answer
   drawAdvice = adviceChart(at("ways"));
   at("advised").textContent = `${formatNumber(advice.considered)} ways on ${advice.devices} × ${advice.device}, `
-    + `${formatNumber(advice.fitting.length)} fit. Each trains the same: rows, steps, global batch and learning rate stay.`;
+    + `${formatNumber(advice.fitting.length)} fit. Each trains the same: rows, steps, global batch and learning rate stay.`
+    + (advice.asked.energy_joules === null ? "" : " Energy: of the devices alone, at the power that runs on them measured.");
   at("excluded").replaceChildren(...advice.excluded.map(
     ({ reason, ways }) => element("li", {}, `Left out, ${formatNumber(ways)}: ${reason}.`)));
   drawAdvice(advice);
