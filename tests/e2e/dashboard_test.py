@@ -1,6 +1,7 @@
 """The dashboard as a person sees it: in a real Chromium, of a real site whose jobs run."""
 
 import datetime
+import json
 import unittest
 
 from cluster import endless_job, tiny_job
@@ -12,7 +13,36 @@ STEP = (
 )
 
 
+# The slots of the site are GPUs that somebody else uses too.
+STRANGERS = """
+const Real = window.EventSource;
+window.EventSource = class extends Real {
+  set onmessage(show) {
+    super.onmessage = (event) => {
+      const site = JSON.parse(event.data);
+      const foreign = {pid: 4711, user: "bo", program: HOSTILE, memory_bytes: 3 * 2 ** 30};
+      const gpu = {utilization_percent: 98, memory_used_bytes: 5 * 2 ** 30, power_watts: 600,
+        temperature_celsius: 60, foreign_processes: [foreign]};
+      site.workers[0].gpu = gpu;
+      show({data: JSON.stringify(site)});
+    };
+  }
+};
+""".replace("HOSTILE", json.dumps(HOSTILE))
+
+
 class DashboardTest(DashboardCase):
+    def test_who_else_uses_a_gpu_stands_below_it(self):
+        self.browser.command("Page.addScriptToEvaluateOnNewDocument", source=STRANGERS)
+        self.browser.open(self.address)
+        self.browser.wait("return document.querySelectorAll('#devices tr').length > 2")
+        row = self.browser.text("#devices tr:nth-child(2)")
+        self.assertIn(f"foreign\tpid 4711 {HOSTILE} (bo)", row)
+        self.assertIn("3.00 GiB", row)
+        self.assertIn("1\ndevices used by others", self.browser.text("#facts"))
+        self.keep_picture("strangers")
+        self.expect_no_faults()
+
     def test_the_site_moves_while_a_job_runs_and_hostile_names_are_text(self):
         job = self.submit(endless_job(name=HOSTILE))
         self.browser.open(self.address)

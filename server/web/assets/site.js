@@ -69,6 +69,19 @@ function workerRow(worker) {
   };
 }
 
+// What others run on a worker's GPU: "pid 4711 python (bo)".
+function foreignRow(worker, process) {
+  const text = [`pid ${process.pid}`, process.program, process.user && `(${process.user})`].filter(Boolean).join(" ");
+  return {
+    key: `${worker.name} ${process.pid}`,
+    cells: [cell(""), cell("foreign", "warn"), cell(text, "warn"), cell("", "optional"), cell(""),
+      cell(known(process.memory_bytes, formatBytes), "number"),
+      cell("", "optional"), cell("", "optional"), cell(""), cell("", "optional")],
+  };
+}
+
+const foreignOf = (worker) => worker.gpu?.foreign_processes ?? [];
+
 function passes(job) {
   if (at("unfinished").checked && job.state === "FINISHED") return false;
   const words = at("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -85,6 +98,7 @@ function show(site) {
   showFacts(at("facts"), [
     ["devices busy", `${count(workers, (w) => w.state === "BUSY")} of ${workers.length}`],
     ["devices lost or not free", lost ? String(lost) : ""],
+    ["devices used by others", String(count(workers, (w) => foreignOf(w).length > 0) || "")],
     ["hosts", String(new Set(workers.map((w) => w.host)).size)],
     ["jobs running", String(count(jobs, (j) => ["STARTING", "RUNNING", "STOPPING"].includes(j.state)))],
     ["jobs in the queue", String(site.queued_jobs)],
@@ -96,7 +110,8 @@ function show(site) {
   const which = unfinished < site.unfinished_jobs ? `${unfinished} of ${site.unfinished_jobs}` : "all";
   at("shown").textContent = `${shown.length} of ${jobs.length}: ${which} unfinished ones, and the newest`;
   showRows(at("jobs"), shown.map(jobRow));
-  showRows(at("devices"), workers.map(workerRow));
+  showRows(at("devices"), workers.flatMap((worker) => [
+    workerRow(worker), ...foreignOf(worker).map((process) => foreignRow(worker, process))]));
 }
 
 for (const id of ["filter", "unfinished"]) at(id).addEventListener("input", () => newest && show(newest));
