@@ -1,12 +1,26 @@
-# cmake -DOUTPUT=assets.cc -DFILES=a.html|b.js -P embed.cmake: writes the table of assets.h.
-# Each byte is escaped, so that a file may hold anything.
+# cmake -DOUTPUT=assets.cc -DFRAME=frame.html.in -DFILES=a.html|b.js -P embed.cmake: writes the
+# table of assets.h. Each byte is escaped, so that a file may hold anything. The file of a page has
+# what is its own: lines for the head, then <main>. The frame is around them.
 string(REPLACE "|" ";" files "${FILES}")
 set(text "#include \"server/web/assets.h\"\n\nnamespace trainctl::web {\nnamespace {\n\n")
 string(APPEND text "constexpr Asset kAssets[] = {\n")
+file(READ "${FRAME}" frame)
 foreach(file IN LISTS files)
   cmake_path(GET file FILENAME name)
   string(REPLACE "chart.min.js" "chart.js" name "${name}")
-  file(READ "${file}" content HEX)
+  if(name MATCHES "^(.+)[.]html$")
+    set(script ${CMAKE_MATCH_1})
+    file(READ "${file}" page)
+    string(FIND "${page}" "<main" at)
+    string(SUBSTRING "${page}" 0 ${at} head)
+    string(SUBSTRING "${page}" ${at} -1 main)
+    string(REPLACE "@NAME@" "${script}" whole "${frame}")
+    string(REPLACE "@HEAD@" "${head}" whole "${whole}")
+    string(REPLACE "@MAIN@" "${main}" whole "${whole}")
+    string(HEX "${whole}" content)
+  else()
+    file(READ "${file}" content HEX)
+  endif()
   string(REGEX REPLACE "(..)" "\\\\x\\1" content "${content}")
   string(REGEX REPLACE "(................................................................)"
     "\\1\"\n    \"" content "${content}")

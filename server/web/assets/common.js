@@ -45,6 +45,9 @@ export function tell(problem) {
   place.textContent = problem ?? "";
 }
 
+// The page's own link of the header.
+document.querySelector(`header nav a[href="${location.pathname}"]`)?.setAttribute("aria-current", "page");
+
 export const at = (id) => document.getElementById(id);
 
 // element("td", {class: "number"}, "text", child …); null children are left out.
