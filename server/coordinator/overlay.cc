@@ -4,7 +4,9 @@
 #include <utility>
 
 namespace trainctl::coordinator {
-JobSnapshot Snapshot(const core::State& state, const core::Now& now, store::StoredJob stored) {
+
+JobSnapshot Snapshot(const Coordinator& coordinator, store::StoredJob stored) {
+  const core::State& state = coordinator.state();
   JobSnapshot snapshot{.job = std::move(stored)};
   const core::Job* live = core::FindJob(state, snapshot.job.row.id);
   if (live == nullptr) {
@@ -14,10 +16,14 @@ JobSnapshot Snapshot(const core::State& state, const core::Now& now, store::Stor
   }
   snapshot.job.status = live->status;
   snapshot.job.status.progress = core::Progress(*live);
+  if (!live->attempt) {
+    const WaitText& wait = coordinator.WaitTextOf(*live);
+    snapshot.reason = wait.reason;
+    snapshot.predicted_start = wait.predicted_start;
+    return snapshot;
+  }
+  const core::Now now = coordinator.Now();
   snapshot.reason = core::Reason(state, *live, now);
-  if (const auto start = core::PredictedStart(state, *live, now))
-    snapshot.predicted_start = now.wall + (*start - now.steady);
-  if (!live->attempt) return snapshot;
   snapshot.remaining_seconds = core::RemainingSeconds(*live, now).value_or(0);
   snapshot.job.placement.clear();
   for (const core::Rank& rank : live->attempt->ranks)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "server/coordinator/coordinator.h"
 #include "server/coordinator/questions.h"
 #include "server/core/state.h"
 #include "server/store/reader.h"
@@ -18,7 +19,7 @@ struct JobSnapshot {
   base::WallMicros predicted_start = 0;  // of a job that waits as the first; 0: not known
 };
 
-JobSnapshot Snapshot(const core::State& state, const core::Now& now, store::StoredJob stored);
+JobSnapshot Snapshot(const Coordinator& coordinator, store::StoredJob stored);
 
 // Replaces the stored record of the live attempt, where there is one.
 void BringUpToDate(const core::State& state, base::JobId job,

@@ -80,8 +80,7 @@ void LogStream::Find() {
 
 void LogStream::OnFound(const store::StoredJob& stored) {
   const coordinator::Coordinator& coordinator = backend_.coordinator;
-  const core::JobStatus status =
-      coordinator::Snapshot(coordinator.state(), coordinator.Now(), stored).job.status;
+  const core::JobStatus status = coordinator::Snapshot(coordinator, stored).job.status;
   job_ = stored.row.id;
   world_size_ = stored.row.spec.devices;
   latest_attempt_ = status.attempt;

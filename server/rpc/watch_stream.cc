@@ -59,8 +59,7 @@ void WatchStream::ReadChanged() {
         waiting_ = false;
         const coordinator::Coordinator& coordinator = backend_.coordinator;
         for (store::StoredJob& job : stored) {
-          const auto snapshot =
-              coordinator::Snapshot(coordinator.state(), coordinator.Now(), std::move(job));
+          const auto snapshot = coordinator::Snapshot(coordinator, std::move(job));
           if (snapshot.job.status.state == job::JobState::kFinished)
             unfinished_.erase(snapshot.job.row.id);
           views_.push_back(views::EncodeJob(snapshot));

@@ -11,11 +11,6 @@ namespace {
 
 constexpr int kMostWaits = 16;  // of a group's jobs it is told why they wait, device by device
 
-coordinator::JobSnapshot SnapshotOf(const coordinator::Coordinator& coordinator,
-                                    store::StoredJob job) {
-  return coordinator::Snapshot(coordinator.state(), coordinator.Now(), std::move(job));
-}
-
 void AddWorkers(const coordinator::Coordinator& coordinator,
                 google::protobuf::RepeatedPtrField<v1::WorkerView>* workers) {
   const auto& sessions = coordinator.workers().all();
@@ -33,7 +28,7 @@ v1::ListResponse EncodeList(const coordinator::Coordinator& coordinator,
                             std::vector<store::StoredJob> jobs) {
   v1::ListResponse response;
   for (store::StoredJob& job : jobs)
-    *response.add_jobs() = EncodeJob(SnapshotOf(coordinator, std::move(job)));
+    *response.add_jobs() = EncodeJob(coordinator::Snapshot(coordinator, std::move(job)));
   AddWorkers(coordinator, response.mutable_workers());
   return response;
 }
@@ -53,7 +48,7 @@ v1::GetResponse EncodeDetails(const coordinator::Coordinator& coordinator,
     coordinator::BringUpToDate(coordinator.state(), detail.job.row.id, &detail.attempts);
     const base::JobId id = detail.job.row.id;
     v1::JobDetail& message = *response.add_jobs();
-    message = EncodeDetail(SnapshotOf(coordinator, std::move(detail.job)), detail);
+    message = EncodeDetail(coordinator::Snapshot(coordinator, std::move(detail.job)), detail);
     if (response.jobs_size() <= kMostWaits)
       EncodeWait(coordinator.state(), id, coordinator.Now(), &message);
   }

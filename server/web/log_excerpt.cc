@@ -45,7 +45,7 @@ base::Result<LogQuestion> LogQuestionOf(const Target& target) {
 
 base::Result<LogExcerpt> ReadLogExcerpt(coordinator::Coordinator& coordinator,
                                         const store::StoredJob& job, const LogQuestion& question) {
-  const auto snapshot = coordinator::Snapshot(coordinator.state(), coordinator.Now(), job);
+  const auto snapshot = coordinator::Snapshot(coordinator, job);
   const int64_t latest = snapshot.job.status.attempt;
   LogExcerpt piece{.attempt = question.attempt == 0 ? latest : question.attempt,
                    .rank = question.rank,
