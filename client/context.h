@@ -21,11 +21,12 @@ namespace trainctl::client {
 
 struct Terminal {
   bool is_terminal = false;
-  bool interactive = false;  // lines may be redrawn
-  bool unicode = true;       // more than ASCII may be drawn
-  bool pictures = false;     // it shows kitty's graphics
-  TableLayout layout;        // width and colour
-  int height = 0;            // in lines; 0: not known
+  bool interactive = false;             // lines may be redrawn
+  bool unicode = true;                  // more than ASCII may be drawn
+  bool pictures = false;                // it shows kitty's graphics
+  int cell_width = 0, cell_height = 0;  // of a character, in pixels; 0: not known
+  TableLayout layout;                   // width and colour
+  int height = 0;                       // in lines; 0: not known
 };
 
 struct ProgramOutput {
@@ -52,6 +53,7 @@ struct Surroundings {
 
   std::function<std::unique_ptr<Api>(const NamedServer& server)> connect;
   std::function<void(double seconds)> sleep;
+  std::function<bool()> shows_sixels;  // asks the terminal; may be empty: it does not
   std::function<std::unique_ptr<Screen>()> open_screen;  // nullptr: none can be drawn on
   std::function<std::string()> new_request_id;           // unique for each submission
   std::function<void(const std::string& words)>

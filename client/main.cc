@@ -16,6 +16,7 @@
 #include "client/exit_code.h"
 #include "client/grpc_api.h"
 #include "client/run_program.h"
+#include "client/tty_question.h"
 #include "client/tty_screen.h"
 #include "client/verbs/program.h"
 #include "common/base/random_name.h"
@@ -58,6 +59,8 @@ Terminal TerminalOf(int file) {
           .interactive = !dumb,
           .unicode = ShowsUnicode(),
           .pictures = ShowsPictures(),
+          .cell_width = width > 0 ? size.ws_xpixel / width : 0,
+          .cell_height = known && size.ws_row > 0 ? size.ws_ypixel / size.ws_row : 0,
           .layout = {.width = width, .colour = !dumb && Environment("NO_COLOR").empty()},
           .height = known ? size.ws_row : 0};
 }
@@ -143,6 +146,7 @@ int Main(const std::vector<std::string>& words) {
           [](double seconds) {
             std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
           },
+      .shows_sixels = ShowsSixels,
       .open_screen = OpenTtyScreen,
       .new_request_id = base::RandomName,
       .set_farewell = SetFarewell,

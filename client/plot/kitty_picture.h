@@ -1,37 +1,12 @@
-// Lines as a picture for terminals that show kitty's graphics: kitty, Ghostty, WezTerm.
-// https://sw.kovidgoyal.net/kitty/graphics-protocol says how it is sent. Pure.
+// Pictures for terminals that show kitty's graphics: kitty, Ghostty, WezTerm.
+// https://sw.kovidgoyal.net/kitty/graphics-protocol says how they are sent. Pure.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <string>
-#include <vector>
+
+#include "client/plot/raster.h"
 
 namespace trainctl::client {
-
-using Rgb = std::array<uint8_t, 3>;
-
-// "#0072b2".
-Rgb ParseRgb(const char* text);
-
-// Pixels of lines on a ground that lets the terminal's own through.
-class Raster {
- public:
-  Raster(int width, int height);
-
-  int width() const { return width_; }
-  int height() const { return height_; }
-  // With a pen three pixels wide; from the upper left.
-  void Line(int x, int y, int to_x, int to_y, Rgb colour);
-  // Four bytes each, row by row: red, green, blue, opacity.
-  const std::vector<uint8_t>& pixels() const { return pixels_; }
-
- private:
-  void Dot(int x, int y, Rgb colour);
-
-  int width_, height_;
-  std::vector<uint8_t> pixels_;
-};
 
 // Shows it over so many columns and rows from the cursor on, which stays. Marked as our own
 // (show/escaping.h).

@@ -7,6 +7,8 @@
 
 #include "client/plot/dots_of_line.h"
 #include "client/plot/kitty_picture.h"
+#include "client/plot/raster.h"
+#include "client/plot/sixel_picture.h"
 #include "client/plot/svg.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
@@ -17,7 +19,6 @@ namespace {
 
 constexpr int kNarrowest = 40;
 constexpr int kColumnsATick = 16, kLinesATick = 4;
-constexpr int kCellWidth = 10, kCellHeight = 20;  // pixels of a character in a picture
 
 constexpr Style kStyles[] = {Style::kGood,   Style::kWarning, Style::kBad,
                              Style::kStrong, Style::kPlain,   Style::kFaint};
@@ -118,17 +119,21 @@ class Canvas {
 // The same of pixels. Ticks are labelled at the middle of characters: so are the curves' ends.
 class Picture {
  public:
-  Picture(int width, int height) : raster_(width * kCellWidth, height * kCellHeight) {}
+  Picture(int width, int height, const TerminalPlotOptions& options)
+      : cell_width_(options.cell_width),
+        cell_height_(options.cell_height),
+        raster_(width * cell_width_, height * cell_height_) {}
 
-  int dots_across() const { return raster_.width() - kCellWidth; }
-  int dots_down() const { return raster_.height() - kCellHeight; }
+  int dots_across() const { return raster_.width() - cell_width_; }
+  int dots_down() const { return raster_.height() - cell_height_; }
   void Line(int x, int y, int to_x, int to_y, size_t curve) {
-    constexpr int kRight = kCellWidth / 2, kDown = kCellHeight / 2;
-    raster_.Line(x + kRight, y + kDown, to_x + kRight, to_y + kDown, ColourOfCurve(curve));
+    const int right = cell_width_ / 2, down = cell_height_ / 2;
+    raster_.Line(x + right, y + down, to_x + right, to_y + down, ColourOfCurve(curve));
   }
   const Raster& raster() const { return raster_; }
 
  private:
+  const int cell_width_, cell_height_;
   Raster raster_;
 };
 
@@ -186,20 +191,29 @@ std::string Move(int by, char direction) {
   return std::string(1, kOwnEscape) + "[" + std::to_string(by) + direction;
 }
 
+// Sixels leave the cursor where the terminal likes: it is kept, and taken back.
+std::string Sent(const Raster& raster, int columns, int rows, Graphics graphics) {
+  if (graphics == Graphics::kKitty) return KittyPicture(raster, columns, rows);
+  const std::string escape(1, kOwnEscape);
+  return escape + "7" + SixelPicture(raster) + escape + "8";
+}
+
 // The cursor stands below the axis, and comes back there.
 std::string PictureAbove(const Plot& plot, const Axis& x, const Axis& y, int gutter, int width,
-                         int height) {
-  Picture picture(width, height);
+                         int height, const TerminalPlotOptions& options) {
+  Picture picture(width, height, options);
   Draw(plot, x, y, &picture);
-  return Move(height + 1, 'A') + Move(gutter, 'C') + KittyPicture(picture.raster(), width, height) +
-         Move(height + 1, 'B') + kOwnEscape + "\r";
+  return Move(height + 1, 'A') + Move(gutter, 'C') +
+         Sent(picture.raster(), width, height, options.graphics) + Move(height + 1, 'B') +
+         kOwnEscape + "\r";
 }
 
 }  // namespace
 
 std::string TerminalPlot(const Plot& plot, const TerminalPlotOptions& options) {
-  const bool letters = plot.curves.size() > 1 && !options.colour && !options.pictures;
-  const Look look{.picture = options.pictures,
+  const bool is_picture = options.graphics != Graphics::kCharacters;
+  const bool letters = plot.curves.size() > 1 && !options.colour && !is_picture;
+  const Look look{.picture = is_picture,
                   .braille = options.unicode && !letters,
                   .letters = letters || (plot.curves.size() > 1 && !options.unicode),
                   .colour = options.colour};
@@ -212,7 +226,7 @@ std::string TerminalPlot(const Plot& plot, const TerminalPlotOptions& options) {
   const int width = std::max(kNarrowest, options.width) - gutter;
   const Axis x = AxisOfX(plot, std::max(2, width / kColumnsATick));
   Canvas canvas(width, height, look);
-  if (!options.pictures) Draw(plot, x, y, &canvas);
+  if (!is_picture) Draw(plot, x, y, &canvas);
   std::vector<std::string> labels(static_cast<size_t>(height));
   for (size_t i = 0; i < ticks.size(); ++i) {
     const auto row = static_cast<size_t>(std::lround((1 - y.Place(y.ticks[i])) * (height - 1)));
@@ -230,7 +244,7 @@ std::string TerminalPlot(const Plot& plot, const TerminalPlotOptions& options) {
   text += RightAligned("", label_width) + (options.unicode ? " └" : " +");
   for (int i = 0; i < width; ++i) text += options.unicode ? "─" : "-";
   text += "\n";
-  if (options.pictures) text += PictureAbove(plot, x, y, gutter, width, height);
+  if (is_picture) text += PictureAbove(plot, x, y, gutter, width, height, options);
   return text + TicksText(plot, x, gutter, width) + Legend(plot, look, options.width);
 }
 

@@ -12,10 +12,12 @@ namespace {
 using Kind = EscapingBuffer::Kind;
 
 // Styles (text_table.cc), moves and erasures (progress.cc, status.cc).
-constexpr std::string_view kOwnSequences[] = {"[0m", "[1m", "[2m", "[31m", "[32m", "[33m",
-                                              "[1A", "[2K", "[H",  "[2J",  "\r"};
+constexpr std::string_view kOwnSequences[] = {"[0m", "[1m", "[2m", "[31m", "[32m", "[33m", "[1A",
+                                              "[2K", "[H",  "[2J", "\r",   "7",    "8"};
 constexpr size_t kLongestColour = 32;
-constexpr size_t kLongestPicture = 5000;  // a piece of one
+constexpr size_t kLongestPicture = 5000;            // a piece of one
+constexpr size_t kLongestSixels = size_t{4} << 20;  // one as a whole
+constexpr std::string_view kSixels = "P0;1;0q";     // as it begins
 
 // What stands at the front of a text: how long it is, and what is written for it.
 struct Piece {
@@ -45,30 +47,43 @@ size_t LengthOfMove(std::string_view text) {
   return is_move || (text[end] == 'm' && numbers.starts_with("38;2;")) ? end + 1 : 0;
 }
 
-// "_Ga=T,…;base64 ESC \\": a piece of a picture (kitty_picture.cc). Only what is sent in itself: no
-// file that the terminal would read.
+constexpr std::string_view kBase64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=,;";
+
+// "_Ga=T,…;base64": a piece of a picture (kitty_picture.cc). Only what is sent in itself: no file
+// that the terminal would read.
+bool IsKittyPicture(std::string_view text) {
+  return text.starts_with("_G") && text.find_first_not_of(kBase64, 2) == text.npos &&
+         text.substr(0, text.find(';')).find("t=") == text.npos;
+}
+
+// Of sixel_picture.cc. Data of sixels are printable.
+bool IsSixelPicture(std::string_view text) {
+  return text.starts_with(kSixels) &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+// A picture up to its end, "ESC \\".
 Piece PicturePiece(std::string_view text, bool last) {
+  const size_t longest = text.substr(1).starts_with(kSixels) ? kLongestSixels : kLongestPicture;
   const size_t end = text.find(kOwnEscape, 1);
-  if (end == std::string_view::npos && !last && text.size() < kLongestPicture) return {};
-  const std::string_view inner = text.substr(0, end).substr(3);
-  const bool is_plain =
-      inner.find_first_not_of(
-          "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=,;") ==
-          std::string_view::npos &&
-      inner.substr(0, inner.find(';')).find("t=") == std::string_view::npos;
+  if (end == std::string_view::npos && !last && text.size() < longest) return {};
+  const std::string_view inner = text.substr(1, end == text.npos ? end : end - 1);
+  const bool is_plain = IsKittyPicture(inner) || IsSixelPicture(inner);
   if (end == std::string_view::npos || !is_plain) return {1, "\uFFFD"};
   if (end + 1 >= text.size() && !last) return {};
   if (!text.substr(end + 1).starts_with("\\")) return {1, "\uFFFD"};
-  return {end + 2, "\x1b_G" + std::string(inner) + "\x1b\\"};
+  return {end + 2, "\x1b" + std::string(inner) + "\x1b\\"};
 }
 
 Piece OwnPiece(std::string_view text, bool last) {
   const std::string_view rest = text.substr(1);
-  if (rest.starts_with("_G")) return PicturePiece(text, last);
+  if (rest.starts_with("_G") || rest.starts_with(kSixels)) return PicturePiece(text, last);
   if (const size_t length = LengthOfMove(rest))
     return {1 + length, "\x1b" + std::string(rest.substr(0, length))};
-  const bool goes_on = rest == "_" || (rest.starts_with("[") && rest.size() < kLongestColour &&
-                                       rest.find_first_not_of("0123456789;", 1) == rest.npos);
+  const bool goes_on = rest == "_" || kSixels.starts_with(rest) ||
+                       (rest.starts_with("[") && rest.size() < kLongestColour &&
+                        rest.find_first_not_of("0123456789;", 1) == rest.npos);
   if (goes_on && !last) return {};
   for (const std::string_view sequence : kOwnSequences) {
     if (rest.starts_with(sequence))

@@ -16,6 +16,7 @@
 namespace trainctl::client {
 namespace {
 
+constexpr std::string_view kGraphics[] = {"auto", "kitty", "sixel", "none"};
 constexpr size_t kMostCurves = 24;
 constexpr int kWidthUnknown = 100;
 constexpr int64_t kHeight = 20, kTallest = 200;
@@ -55,6 +56,10 @@ class PlotVerb : public Verb {
     arguments.Switch("--time", &over_time_, "over the time since each job's start, not the step");
     arguments.Switch("--log", &log_, "by the logarithm of the value");
     arguments.Number("--height", "LINES", &height_, "of the drawing in the terminal; else 20");
+    arguments.Text(
+        "--graphics", "HOW", &graphics_,
+        "auto: pixels where the terminal says that it shows them; kitty, sixel, or none: "
+        "characters");
     arguments.Switch("--ascii", &ascii_, "no character but those of ASCII");
     arguments.Text("-o,--output", "FORMAT", &format_,
                    "table: drawn in the terminal; svg: a picture; json: all points; or a FILE.svg "
@@ -77,6 +82,10 @@ class PlotVerb : public Verb {
       return Fail(context, alike.error());
     if (const base::Status usable = CheckFormat(); !usable.ok())
       return Fail(context, usable.error());
+    if (std::ranges::count(kGraphics, graphics_) == 0) {
+      return Fail(context, {base::Code::kInvalid,
+                            "--graphics " + graphics_ + ": expected auto, kitty, sixel or none"});
+    }
     if (height_ && *height_ < kLowestPlot) {
       return Fail(context, {base::Code::kInvalid, "--height " + std::to_string(*height_) +
                                                       ": expected at least " +
@@ -166,20 +175,35 @@ class PlotVerb : public Verb {
     if (format_ == "svg") return SvgPlot(plot);
     if (format_ == "json") return RenderDocument(CurvesJson(plot));
     const Terminal& terminal = context.surroundings.out_terminal;
-    const int height = static_cast<int>(std::min(height_.value_or(kHeight), kTallest));
-    return TerminalPlot(plot,
-                        {.width = terminal.layout.width > 0 ? terminal.layout.width : kWidthUnknown,
-                         .height = height,
-                         .colour = terminal.layout.colour,
-                         .unicode = terminal.unicode && !ascii_,
-                         .pictures = terminal.pictures && terminal.layout.colour && !ascii_ &&
-                                     height + 2 < terminal.height});
+    TerminalPlotOptions options{
+        .width = terminal.layout.width > 0 ? terminal.layout.width : kWidthUnknown,
+        .height = static_cast<int>(std::min(height_.value_or(kHeight), kTallest)),
+        .colour = terminal.layout.colour,
+        .unicode = terminal.unicode && !ascii_};
+    options.graphics = GraphicsFor(context, options.height);
+    if (terminal.cell_width > 0) options.cell_width = terminal.cell_width;
+    if (terminal.cell_height > 0) options.cell_height = terminal.cell_height;
+    return TerminalPlot(plot, options);
+  }
+
+  Graphics GraphicsFor(const Context& context, int height) const {
+    const Terminal& terminal = context.surroundings.out_terminal;
+    const bool is_lower = terminal.height > 0 && height + 2 >= terminal.height;
+    if (ascii_ || is_lower || graphics_ == "none") return Graphics::kCharacters;
+    if (graphics_ == "kitty") return Graphics::kKitty;
+    if (graphics_ == "sixel") return Graphics::kSixel;
+    if (terminal.height <= 0 || !terminal.layout.colour) return Graphics::kCharacters;
+    if (terminal.pictures) return Graphics::kKitty;
+    const bool may_be_asked = terminal.is_terminal && terminal.interactive;
+    const auto& shows_sixels = context.surroundings.shows_sixels;
+    return may_be_asked && shows_sixels && shows_sixels() ? Graphics::kSixel
+                                                          : Graphics::kCharacters;
   }
 
   std::vector<std::string> jobs_;
   std::vector<std::string> without_rank_;  // why jobs are left out
   std::set<std::string> drawn_;            // ids
-  std::string metric_, format_;
+  std::string metric_, format_, graphics_ = "auto";
   std::optional<int64_t> rank_, height_;
   bool over_time_ = false, log_ = false, ascii_ = false, overwrite_ = false;
 };

@@ -13,6 +13,7 @@
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/show/output.h"
+#include "client/tty_question.h"
 #include "tests/client/client_test.h"
 #include "tests/client/golden.h"
 #include "tests/client/scratch_folder.h"
@@ -86,11 +87,117 @@ SentPicture PictureIn(const std::string& text) {
   return sent;
 }
 
+// What a terminal makes of sixels: pixels by column and row; those that nothing was drawn on are
+// absent.
+struct SixelScreen {
+  std::map<std::pair<int, int>, std::vector<int>> pixels;  // colours in percent
+  std::string declared;                                    // "1;1;910;400"
+};
+
+SixelScreen SixelsIn(const std::string& text) {
+  const std::string start = "\x1bP0;1;0q\"";
+  SixelScreen screen;
+  std::map<int, std::vector<int>> palette;
+  size_t at = text.find(start);
+  EXPECT_NE(at, std::string::npos);
+  at += start.size();
+  const auto number = [&] {
+    int value = 0;
+    while (text[at] >= '0' && text[at] <= '9') value = 10 * value + (text[at++] - '0');
+    return value;
+  };
+  while (text[at] != '#') screen.declared += text[at++];
+  int x = 0, y = 0, colour = -1, times = 1;
+  while (text[at] != '\x1b') {
+    const char c = text[at++];
+    if (c == '#') {
+      colour = number();
+      std::vector<int> parts;
+      while (text[at] == ';') ++at, parts.push_back(number());
+      if (!parts.empty()) {
+        EXPECT_EQ(parts.size(), 4u);
+        EXPECT_EQ(parts[0], 2) << "red, green, blue";
+        palette[colour] = {parts.begin() + 1, parts.end()};
+      }
+    } else if (c == '!') {
+      times = number();
+    } else if (c == '$') {
+      x = 0;
+    } else if (c == '-') {
+      x = 0, y += 6;
+    } else {
+      EXPECT_TRUE(c >= '?' && c <= '~') << c;
+      for (; times > 0; --times, ++x) {
+        for (int bit = 0; bit < 6; ++bit) {
+          if ((c - '?') >> bit & 1) screen.pixels[{x, y + bit}] = palette.at(colour);
+        }
+      }
+      times = 1;
+    }
+  }
+  EXPECT_EQ(text.substr(at, 2), "\x1b\\");
+  return screen;
+}
+
+// Kitty's picture of the same size is what it must be, pixel by pixel.
+TEST(TerminalPlot, SixelsAreThePixelsOfThePicture) {
+  const TerminalPlotOptions kitty{
+      .width = 100, .height = 20, .colour = true, .graphics = Graphics::kKitty};
+  TerminalPlotOptions sixel = kitty;
+  sixel.graphics = Graphics::kSixel;
+  std::ostringstream as_kitty, as_sixel;
+  EscapingStream(&as_kitty, EscapingBuffer::Kind::kOwn) << TerminalPlot(Falling(100), kitty);
+  EscapingStream(&as_sixel, EscapingBuffer::Kind::kOwn) << TerminalPlot(Falling(100), sixel);
+  const SentPicture sent = PictureIn(as_kitty.str());
+  const SixelScreen screen = SixelsIn(as_sixel.str());
+  const int width = std::stoi(sent.keys.at("s")), height = std::stoi(sent.keys.at("v"));
+  EXPECT_EQ(screen.declared, "1;1;" + sent.keys.at("s") + ";" + sent.keys.at("v"));
+  size_t drawn = 0;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      const uint8_t* pixel = &sent.pixels[4 * static_cast<size_t>(y * width + x)];
+      if (pixel[3] == 0) continue;
+      ++drawn;
+      const auto found = screen.pixels.find({x, y});
+      ASSERT_NE(found, screen.pixels.end()) << x << " " << y;
+      for (size_t i = 0; i < 3; ++i) ASSERT_NEAR(found->second[i] * 2.55, pixel[i], 1.5);
+    }
+  }
+  EXPECT_GT(drawn, 1000u);
+  EXPECT_EQ(screen.pixels.size(), drawn) << "the rest is the terminal's own ground";
+  EXPECT_NE(as_sixel.str().find("\x1b"
+                                "7\x1bP"),
+            std::string::npos)
+      << "the cursor is kept";
+  EXPECT_LT(as_sixel.str().size(), 60'000u) << "for slow lines";
+}
+
+TEST(TerminalPlot, SixelsAreAsLargeAsTheTerminalsCharacters) {
+  const std::string text = TerminalPlot(Falling(100), {.width = 100,
+                                                       .height = 20,
+                                                       .graphics = Graphics::kSixel,
+                                                       .cell_width = 7,
+                                                       .cell_height = 15});
+  std::ostringstream terminal;
+  EscapingStream(&terminal, EscapingBuffer::Kind::kOwn) << text;
+  const SixelScreen screen = SixelsIn(terminal.str());
+  EXPECT_TRUE(screen.declared.ends_with(";300")) << screen.declared;
+}
+
+TEST(TtyQuestion, ATerminalTellsOfSixelsByTheNumberFour) {
+  EXPECT_TRUE(TellsOfSixels("\x1b[?62;4;22c"));
+  EXPECT_TRUE(TellsOfSixels("\x1b[?4c"));
+  EXPECT_FALSE(TellsOfSixels("\x1b[?64;14;22c"));
+  EXPECT_FALSE(TellsOfSixels("\x1b[?1;2c"));
+  EXPECT_FALSE(TellsOfSixels("\x1b[?62;4"));
+  EXPECT_FALSE(TellsOfSixels(""));
+}
+
 TEST(TerminalPlot, WherePicturesAreShownCurvesArePixels) {
   std::ostringstream terminal;
   const Plot plot = Falling(100);
-  EscapingStream(&terminal, EscapingBuffer::Kind::kOwn)
-      << TerminalPlot(plot, {.width = 100, .height = 20, .colour = true, .pictures = true});
+  EscapingStream(&terminal, EscapingBuffer::Kind::kOwn) << TerminalPlot(
+      plot, {.width = 100, .height = 20, .colour = true, .graphics = Graphics::kKitty});
   const SentPicture sent = PictureIn(terminal.str());
   EXPECT_EQ(sent.keys.at("r"), "20");
   EXPECT_EQ(sent.keys.at("C"), "1") << "the cursor stays";
@@ -114,8 +221,8 @@ TEST(TerminalPlot, WherePicturesAreShownCurvesArePixels) {
 
 TEST(TerminalPlot, APictureGoesThroughPieceByPiece) {
   std::ostringstream whole, bytewise;
-  const std::string text =
-      TerminalPlot(Falling(100), {.width = 100, .height = 20, .colour = true, .pictures = true});
+  const std::string text = TerminalPlot(
+      Falling(100), {.width = 100, .height = 20, .colour = true, .graphics = Graphics::kKitty});
   EscapingStream(&whole, EscapingBuffer::Kind::kOwn) << text;
   {
     EscapingStream stream(&bytewise, EscapingBuffer::Kind::kOwn);

@@ -1,0 +1,15 @@
+// What the terminal that trainctl runs in says of itself when it is asked.
+#pragma once
+
+#include <string_view>
+
+namespace trainctl::client {
+
+// Whether it shows sixels. Waits up to a second for its word. false: it does not say so, or there
+// is no terminal, or another program has it. Not thread-safe.
+bool ShowsSixels();
+
+// The word, "ESC [ ? 62 ; 4 ; 22 c": DA1, where 4 stands for sixels.
+bool TellsOfSixels(std::string_view answer);
+
+}  // namespace trainctl::client
