@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "common/base/ids.h"
 
@@ -30,7 +31,7 @@ std::vector<Namesake> FindNamesakes(Context& context, const std::string& word) {
   for (const v1::JobView& view : response->jobs()) {
     const auto group = base::ParseGroupId(view.group());
     const auto job = base::ParseJobId(view.id());
-    const bool ended = view.state() == "FINISHED";
+    const bool ended = HasEnded(view);
     if (group && view.group_name() == word) {
       const auto [found, is_new] = groups.try_emplace(group->value, Namesake{view.group(), ended});
       if (!is_new) found->second.ended = found->second.ended && ended;

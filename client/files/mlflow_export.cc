@@ -9,6 +9,7 @@
 
 #include "client/files/run_again.h"
 #include "client/files/tracked_run.h"
+#include "client/show/decoded.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/show/job_report.h"
@@ -42,10 +43,16 @@ std::string ExperimentOf(const v1::GetResponse& jobs) {
 }
 
 RunStatus StatusOf(const v1::JobView& view) {
-  if (view.state() == "QUEUED") return RunStatus::kScheduled;
-  if (view.state() != "FINISHED") return RunStatus::kRunning;
-  if (view.outcome() == "SUCCEEDED") return RunStatus::kFinished;
-  return view.outcome() == "CANCELLED" ? RunStatus::kKilled : RunStatus::kFailed;
+  const std::optional<job::Outcome> outcome = OutcomeOf(view);
+  switch (StateOf(view).value_or(job::JobState::kRunning)) {
+    case job::JobState::kQueued: return RunStatus::kScheduled;
+    case job::JobState::kStarting:
+    case job::JobState::kRunning:
+    case job::JobState::kStopping: return RunStatus::kRunning;
+    case job::JobState::kFinished: break;
+  }
+  if (outcome == job::Outcome::kSucceeded) return RunStatus::kFinished;
+  return outcome == job::Outcome::kCancelled ? RunStatus::kKilled : RunStatus::kFailed;
 }
 
 Json TimeOrNull(int64_t micros) { return micros == 0 ? Json() : Json(Millis(micros)); }

@@ -8,6 +8,7 @@
 
 #include "client/files/tracked_run.h"
 #include "client/files/wandb_records.h"
+#include "client/show/decoded.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/show/output.h"
@@ -117,9 +118,9 @@ base::Status ExportRun(Api& api, const v1::GetResponse& jobs, const v1::JobDetai
   }
   summary["outcome"] = Json(view.outcome().empty() ? view.state() : view.outcome()).dump();
   log.AddSummary(summary);
-  if (view.state() == "FINISHED") {
+  if (HasEnded(view)) {
     const auto runtime = static_cast<int64_t>(SecondsBetween(start, view.ended_at()));
-    log.AddExit(view.outcome() == "SUCCEEDED" ? 0 : 1, std::max<int64_t>(0, runtime));
+    log.AddExit(Succeeded(view) ? 0 : 1, std::max<int64_t>(0, runtime));
   }
   return draft->Append(file, text + log.Take());
 }

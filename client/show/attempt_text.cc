@@ -1,6 +1,7 @@
 #include "client/show/attempt_text.h"
 
 #include "client/show/auto_micro_batch.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_text.h"
 #include "common/base/size.h"
@@ -28,7 +29,7 @@ std::string OomLine(const job::OomDetail& oom) {
 }
 
 std::string LastLinesText(const v1::AttemptView& attempt) {
-  if (attempt.last_log_lines().empty() || attempt.outcome() == "SUCCEEDED") return "";
+  if (attempt.last_log_lines().empty() || Succeeded(attempt)) return "";
   std::string text = "  last log lines\n";
   for (const std::string& line : Split(attempt.last_log_lines(), '\n'))
     text += "    | " + line + "\n";

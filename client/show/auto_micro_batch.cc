@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "client/show/decoded.h"
 #include "common/record/auto_micro_batch.h"
 
 namespace trainctl::client {
@@ -18,7 +19,7 @@ std::string TrialText(const v1::JobDetail& detail) {
         return record::HasFailedTrial(attempt) && attempt.micro_batch_size() == size_now;
       });
   if (has_failed) return "not even " + size + " fits";
-  return size + (detail.view().state() == "FINISHED" ? " never proven" : " not proven yet");
+  return size + (HasEnded(detail.view()) ? " never proven" : " not proven yet");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "common/base/size.h"
 
@@ -18,8 +19,8 @@ std::string StepText(const v1::JobView& view) {
 // Why it waits, where it runs, or why it ended so.
 std::string WhereOrWhy(const v1::JobView& view) {
   const std::string place = PlacementText(view);
-  if (view.outcome() == "SUCCEEDED") return place;
-  const std::string& why = view.state() == "FINISHED" ? view.message() : view.reason();
+  if (Succeeded(view)) return place;
+  const std::string& why = HasEnded(view) ? view.message() : view.reason();
   if (place.empty() || why.empty()) return place.empty() ? why : place;
   return place + ": " + why;
 }
@@ -34,10 +35,11 @@ TextCell StateCell(const v1::JobView& view) {
 
 Style OutcomeStyle(const v1::JobView& view) {
   if (view.has_as_expected()) return view.as_expected() ? Style::kGood : Style::kBad;
-  if (view.outcome() == "SUCCEEDED") return Style::kGood;
-  if (view.outcome() == "CANCELLED" || view.state() == "STOPPING") return Style::kWarning;
+  if (Succeeded(view)) return Style::kGood;
+  if (OutcomeOf(view) == job::Outcome::kCancelled || StateOf(view) == job::JobState::kStopping)
+    return Style::kWarning;
   if (!view.outcome().empty()) return Style::kBad;
-  return view.state() == "QUEUED" ? Style::kFaint : Style::kPlain;
+  return StateOf(view) == job::JobState::kQueued ? Style::kFaint : Style::kPlain;
 }
 
 double ElapsedSeconds(const v1::JobView& view, int64_t now) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "client/show/attempt_text.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/show/job_text.h"
@@ -61,13 +62,13 @@ std::vector<std::string> Remedies(const v1::Wait& wait) {
                                               : "before " + wait.behind()));
   }
   for (const v1::Hindrance& hindrance : wait.hindrances()) {
-    if (hindrance.state() == "DRAINED")
+    if (StateOf(hindrance) == job::WorkerState::kDrained)
       remedies.push_back("trainctl undrain " + hindrance.worker() + ", once it is mended");
-    if (hindrance.state() == "LOST") {
+    if (StateOf(hindrance) == job::WorkerState::kLost) {
       remedies.push_back("the return of worker " + hindrance.worker() +
                          ": start it, or see whether its host is up");
     }
-    if (hindrance.state() == "DIRTY")
+    if (StateOf(hindrance) == job::WorkerState::kDirty)
       remedies.push_back(hindrance.worker() + " being free of what runs there");
   }
   return remedies;
@@ -157,10 +158,10 @@ Json WaitRecord(const v1::JobDetail& detail) {
 std::string ReasonsText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   const v1::JobView& view = detail.view();
   std::string text = Headline(view);
-  if (view.state() == "QUEUED") {
+  if (StateOf(view) == job::JobState::kQueued) {
     text += WaitText(detail, now, layout);
   } else {
-    text += view.state() == "FINISHED" ? EndingText(detail, now) : RunText(detail, now);
+    text += HasEnded(view) ? EndingText(detail, now) : RunText(detail, now);
   }
   return text + HistoryText(detail);
 }

@@ -2,6 +2,7 @@
 
 #include "client/show/auto_micro_batch.h"
 #include "client/show/continuations.h"
+#include "client/show/decoded.h"
 #include "client/show/foresight.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
@@ -78,7 +79,7 @@ std::string AttemptsText(const v1::JobDetail& detail) {
                     rank.commit()});
     }
     text += ranks.Markdown();
-    if (!attempt.last_log_lines().empty() && attempt.outcome() != "SUCCEEDED") {
+    if (!attempt.last_log_lines().empty() && !Succeeded(attempt)) {
       text += "\nLast log lines:\n\n````\n" + attempt.last_log_lines() + "\n````\n";
     }
   }

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 
@@ -18,7 +19,7 @@ std::vector<size_t> ByWant(const std::vector<v1::JobView>& views) {
   std::iota(places.begin(), places.end(), size_t{0});
   std::ranges::stable_sort(places, {}, [&views](size_t place) {
     const v1::JobView& view = views[place];
-    const bool runs = view.state() != "QUEUED" && view.state() != "FINISHED";
+    const bool runs = StateOf(view) != job::JobState::kQueued && !HasEnded(view);
     return std::tuple(!runs, -view.submitted_at());
   });
   return places;

@@ -14,13 +14,14 @@
 #include "common/job/batch.h"
 #include "common/job/job.h"
 #include "common/job/site.h"
+#include "common/job/worker_state.h"
 #include "common/json/problem.h"
 
 namespace trainctl::client {
 
 struct SiteWorker {
-  std::string name;   // "host/0"
-  std::string state;  // READY | BUSY | LOST | DIRTY
+  std::string name;                       // "host/0"
+  std::optional<job::WorkerState> state;  // nullopt: one that this version does not know
   job::SiteDevice device;
 };
 

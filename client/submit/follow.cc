@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/submit/patience.h"
 #include "client/submit/progress.h"
@@ -81,9 +82,8 @@ class Follower {
   }
 
   bool AllEnded() const {
-    return !jobs_.empty() && std::all_of(jobs_.begin(), jobs_.end(), [](const v1::JobView& job) {
-      return job.state() == "FINISHED";
-    });
+    return !jobs_.empty() && std::all_of(jobs_.begin(), jobs_.end(),
+                                         [](const v1::JobView& job) { return HasEnded(job); });
   }
 
   int TimedOut() {

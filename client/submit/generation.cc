@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/exit_code.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/submit/follow.h"
 #include "client/submit/patience.h"
@@ -60,7 +61,7 @@ class TextFollower {
   void Hear(const v1::JobView& view) {
     patience_.Heard();
     if (context_.for_people()) TellWaiting(view);
-    const bool is_over = view.state() == "FINISHED";
+    const bool is_over = HasEnded(view);
     if (!is_over && !context_.for_people()) return;
     base::Result<v1::JobDetail> detail = GetOneJob(context_, job_);
     if (!detail.ok()) return;  // the next word of it brings them
@@ -72,7 +73,9 @@ class TextFollower {
 
   // What people wait for, each thing once.
   void TellWaiting(const v1::JobView& view) {
-    if (view.state() != "QUEUED" || view.reason().empty() || view.reason() == waits_for_) return;
+    if (StateOf(view) != job::JobState::kQueued || view.reason().empty() ||
+        view.reason() == waits_for_)
+      return;
     waits_for_ = view.reason();
     context_.err << view.id() << " waits: " << waits_for_ << std::endl;
   }
@@ -80,7 +83,7 @@ class TextFollower {
   int End() {
     printer_.Finish();
     if (!context_.for_people()) PrintTexts();
-    if (view_.outcome() != "SUCCEEDED") {
+    if (!Succeeded(view_)) {
       Warn(context_, NameWithId(view_.name(), view_.id()) + " ended " + view_.outcome() +
                          (view_.message().empty() ? "" : ": " + view_.message()));
     }
@@ -131,7 +134,7 @@ class TextFollower {
 
 base::Result<v1::Artifact> SavedModel(const v1::JobDetail& detail) {
   const v1::JobView& view = detail.view();
-  if (view.state() != "FINISHED") {
+  if (!HasEnded(view)) {
     return base::Error{base::Code::kConflict, NameWithId(view.name(), view.id()) + " is " +
                                                   view.state() +
                                                   ": its model is saved at its end; wait for it "

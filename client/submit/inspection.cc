@@ -1,5 +1,6 @@
 #include "client/submit/inspection.h"
 
+#include "client/show/decoded.h"
 #include "common/job/job_json.h"
 #include "common/job/trains.h"
 #include "common/wire/earlier_runs.h"
@@ -13,7 +14,7 @@ std::optional<SiteWorker> FromMessage(const v1::WorkerView& worker) {
   const std::optional<job::DeviceKind> kind = job::ParseDeviceKind(device.kind());
   if (!kind) return std::nullopt;
   return SiteWorker{worker.name(),
-                    worker.state(),
+                    StateOf(worker),
                     {*kind,
                      worker.host(),
                      device.name(),

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "client/show/decoded.h"
 #include "client/show/lab_differences.h"
 #include "common/job/job_json.h"
 
@@ -67,8 +68,8 @@ base::Status Choose(Api& api, const Views& views, const job::JobSpec& experiment
     if (chosen->changed.empty()) return base::Ok{};
   }
   if (chosen->job) return base::Ok{};
-  const auto goes_on = std::ranges::find_if(
-      views, [](const v1::JobView& view) { return view.state() != "FINISHED"; });
+  const auto goes_on =
+      std::ranges::find_if(views, [](const v1::JobView& view) { return !HasEnded(view); });
   const v1::JobView& view = goes_on != views.end() ? *goes_on : views.front();
   base::Result<std::vector<std::string>> changed = ChangedIn(api, view, experiment);
   if (!changed.ok()) return changed.error();
@@ -86,7 +87,7 @@ std::vector<std::string> UsersOf(const ViewsOf& views) {
 
 bool IsDone(const v1::JobView& job) {
   if (job.has_as_expected()) return job.as_expected();
-  return job.outcome() == "SUCCEEDED";
+  return Succeeded(job);
 }
 
 base::Result<std::vector<LabRun>> FindLabRuns(Api& api,

@@ -25,7 +25,7 @@ int64_t LargestLimit(const Assessment& assessment) {
   return largest;
 }
 
-bool IsFree(const SiteWorker& worker) { return worker.state == "READY"; }
+bool IsFree(const SiteWorker& worker) { return worker.state == job::WorkerState::kReady; }
 
 Json Parsed(const std::string& text) { return Json::parse(text); }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "common/base/size.h"
@@ -18,7 +19,8 @@ std::string Name(const v1::JobView& view) { return NameWithId(view.name(), view.
 // "loading 1.20 of 13.50 GiB" is the phase "loading": lines are written when it changes, not at
 // every byte.
 std::string PhaseOf(const v1::JobView& view) {
-  const bool counts = view.state() == "STARTING" || view.state() == "RUNNING";
+  const bool counts =
+      StateOf(view) == job::JobState::kStarting || StateOf(view) == job::JobState::kRunning;
   const std::string word =
       counts ? view.reason().substr(0, view.reason().find(' ')) : view.reason();
   return view.state() + " " + std::to_string(view.attempt()) + " " + word;
@@ -79,7 +81,7 @@ void Progress::Update(const v1::JobView& view) {
   Shown& shown = found->second;
   shown.view = view;
   if (terminal_.interactive) EraseBars();
-  if (view.state() == "FINISHED") {
+  if (HasEnded(view)) {
     if (!shown.ended) WriteEnd(view);
     shown.ended = true;
   } else if (!terminal_.interactive) {
@@ -105,10 +107,11 @@ void Progress::Finish() {
 void Progress::WriteLine(const v1::JobView& view, Shown* shown) {
   const std::string phase = PhaseOf(view);
   const int64_t now = clock_->Steady();
-  const bool first_step = view.state() == "RUNNING" && view.step() > 0 && !shown->stepped;
+  const bool first_step =
+      StateOf(view) == job::JobState::kRunning && view.step() > 0 && !shown->stepped;
   if (phase == shown->phase && !first_step && now - shown->last_line < kLineEveryMicros) return;
   std::string line = Name(view) + ": " + Lower(view.state());
-  if (view.state() == "RUNNING" && view.step() > 0) {
+  if (StateOf(view) == job::JobState::kRunning && view.step() > 0) {
     line = Name(view) + ": step " + Steps(view) + Activity(view) + Numbers(view) +
            Times(view, clock_->Wall());
   } else if (!view.reason().empty()) {
@@ -128,13 +131,12 @@ void Progress::WriteEnd(const v1::JobView& view) {
   if (view.steps() > 0) line += ", step " + Steps(view);
   line += Numbers(view);
   *out_ << line << "\n";
-  if (!view.message().empty() && view.outcome() != "SUCCEEDED")
-    *out_ << "  " << view.message() << "\n";
+  if (!view.message().empty() && !Succeeded(view)) *out_ << "  " << view.message() << "\n";
 }
 
 std::string Progress::Bar(const v1::JobView& view) const {
   const int width = terminal_.layout.width > 0 ? terminal_.layout.width : kWidthUnknown;
-  if (view.state() != "RUNNING")
+  if (StateOf(view) != job::JobState::kRunning)
     return Truncate(Name(view) + "  " + Lower(view.state()) + "  " + view.reason(), width - 1);
   const std::string before = Name(view) + " ";
   const std::string after =

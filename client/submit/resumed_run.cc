@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/show/decoded.h"
 #include "common/job/job_json.h"
 
 namespace trainctl::client {
@@ -14,7 +15,7 @@ base::Result<job::ResumedRun> ReadResumedRun(const v1::JobDetail& detail) {
   return job::ResumedRun{
       .id = view.id(),
       .spec = std::move(*spec),
-      .succeeded = view.outcome() == "SUCCEEDED",
+      .succeeded = Succeeded(view),
       .has_model = std::ranges::any_of(
           detail.artifacts(), [](const auto& artifact) { return job::IsModel(artifact.kind()); }),
       .step = view.step(),
@@ -25,7 +26,7 @@ void RefuseFinishedRun(Context& context, Assessment* assessment) {
   const std::optional<std::string>& resumed = assessment->job.checkpoint.resume_job;
   if (!resumed || context.api == nullptr) return;
   const base::Result<v1::GetResponse> jobs = GetJobs(context, *resumed);
-  if (!jobs.ok() || jobs->jobs_size() != 1 || jobs->jobs(0).view().state() != "FINISHED") return;
+  if (!jobs.ok() || jobs->jobs_size() != 1 || !HasEnded(jobs->jobs(0).view())) return;
   const base::Result<job::ResumedRun> earlier = ReadResumedRun(jobs->jobs(0));
   if (!earlier.ok()) return;
   if (auto problem = job::CheckResumedRun(assessment->job, assessment->steps, *earlier))

@@ -6,6 +6,7 @@
 
 #include "client/exit_code.h"
 #include "client/naming.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/submit/dependencies.h"
@@ -118,7 +119,7 @@ bool IsCertain(const base::Error& inspection, const Site& site) {
   std::set<std::string> hosts, connected;
   for (const SiteWorker& worker : site.workers) {
     hosts.insert(worker.device.host);
-    if (worker.state != "LOST") connected.insert(worker.device.host);
+    if (worker.state != job::WorkerState::kLost) connected.insert(worker.device.host);
   }
   return inspection.code == base::Code::kInvalid && !hosts.empty() && connected == hosts;
 }
@@ -130,7 +131,7 @@ void RefuseLiveOwner(Context& context, const Site& site, Assessment* assessment)
   const std::optional<job::FolderOwner>& owner = assessment->inspection->output->owner;
   if (!assessment->site_problems.empty() || !owner || owner->site != site.id) return;
   const base::Result<v1::GetResponse> jobs = GetJobs(context, owner->job);
-  if (!jobs.ok() || jobs->jobs_size() != 1 || jobs->jobs(0).view().state() == "FINISHED") return;
+  if (!jobs.ok() || jobs->jobs_size() != 1 || HasEnded(jobs->jobs(0).view())) return;
   assessment->site_problems.push_back(
       {"output.dir", 0, "\"" + *assessment->job.output.dir + "\"",
        "a folder that no other job owns",

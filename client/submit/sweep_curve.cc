@@ -38,7 +38,7 @@ double Largest(const std::vector<SweepResult>& results,
 }
 
 Style StyleOf(const std::string& outcome) {
-  if (outcome == "SUCCEEDED") return Style::kGood;
+  if (job::ParseOutcome(outcome) == job::Outcome::kSucceeded) return Style::kGood;
   return outcome == "skipped" ? Style::kFaint : Style::kBad;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "common/base/size.h"
 
@@ -24,7 +25,7 @@ std::vector<Node> NodesOf(const SiteView& site) {
     auto node = std::ranges::find(nodes, worker.host(), &Node::name);
     if (node == nodes.end()) node = nodes.insert(nodes.end(), Node{worker.host(), {}, {}});
     if (worker.has_host_sample()) node->host = worker.host_sample();
-    if (worker.device().kind() == "cuda") node->gpus.push_back(&worker);
+    if (KindOf(worker) == job::DeviceKind::kCuda) node->gpus.push_back(&worker);
   }
   return nodes;
 }

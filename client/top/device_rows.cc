@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/worker_state.h"
 #include "client/top/grid.h"
@@ -37,10 +38,6 @@ std::string UsedText(int64_t used, int64_t total) {
   return (shows ? std::string(number) : base::FormatBytes(used)) + whole;
 }
 
-bool IsGpu(const v1::WorkerView& worker) {
-  return worker.device().kind() == "cuda" && worker.has_device_sample();
-}
-
 // The sums of a host's devices, and what it tells of itself.
 struct HostLoad {
   int devices = 0, busy = 0, lost = 0, dirty = 0, drained = 0, foreign = 0;
@@ -51,13 +48,13 @@ struct HostLoad {
 
   void Add(const v1::WorkerView& worker) {
     ++devices;
-    busy += worker.state() == "BUSY";
-    lost += worker.state() == "LOST";
-    dirty += worker.state() == "DIRTY";
+    busy += StateOf(worker) == job::WorkerState::kBusy;
+    lost += StateOf(worker) == job::WorkerState::kLost;
+    dirty += StateOf(worker) == job::WorkerState::kDirty;
     drained += worker.has_drain();
     foreign += worker.device_sample().foreign_size() > 0;
     if (worker.has_host_sample()) host = worker.host_sample();
-    if (!IsGpu(worker)) return;
+    if (!IsSampledGpu(worker)) return;
     const v1::DeviceSample& sample = worker.device_sample();
     memory_used += sample.memory_used_bytes();
     memory_total += worker.device().memory_bytes();
@@ -112,7 +109,7 @@ std::vector<TextCell> HostRow(const SiteView& site, const std::string& name, con
 std::vector<TextCell> DeviceRow(const SiteView& site, const v1::WorkerView& worker,
                                 const Paper& paper) {
   const v1::DeviceSample& sample = worker.device_sample();
-  const bool gpu = IsGpu(worker);
+  const bool gpu = IsSampledGpu(worker);
   const size_t slash = worker.name().rfind('/');
   const std::string name =
       slash == std::string::npos ? worker.name() : worker.name().substr(slash + 1);
@@ -227,13 +224,13 @@ std::string LoadText(double percent, const Paper& paper) {
 
 std::string DeviceLoadText(const v1::WorkerView& worker, const Paper& paper) {
   const v1::DeviceSample& sample = worker.device_sample();
-  return IsGpu(worker) && sample.has_utilization_percent()
+  return IsSampledGpu(worker) && sample.has_utilization_percent()
              ? LoadText(sample.utilization_percent(), paper)
              : "";
 }
 
 std::string DeviceMemoryText(const v1::WorkerView& worker) {
-  if (!IsGpu(worker)) return "";
+  if (!IsSampledGpu(worker)) return "";
   return UsedText(worker.device_sample().memory_used_bytes(), worker.device().memory_bytes());
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/show/job_text.h"
@@ -38,14 +39,14 @@ struct Drawing {
 };
 
 std::string StepCell(const v1::JobView& job) {
-  if (job.state() == "STARTING") return "starting";
-  if (job.state() == "STOPPING") return "stopping";
+  if (StateOf(job) == job::JobState::kStarting) return "starting";
+  if (StateOf(job) == job::JobState::kStopping) return "stopping";
   if (job.steps() == 0) return job.step() == 0 ? "" : WithThousands(job.step());
   return WithThousands(job.step()) + "/" + WithThousands(job.steps());
 }
 
 std::string DoneCell(const v1::JobView& job, const Paper& paper) {
-  if (job.steps() == 0 || job.state() == "STARTING") return "";
+  if (job.steps() == 0 || StateOf(job) == job::JobState::kStarting) return "";
   return LoadText(100.0 * static_cast<double>(job.step()) / static_cast<double>(job.steps()),
                   paper);
 }
@@ -81,7 +82,7 @@ std::vector<std::string> RunningRows(const Drawing& drawing) {
                 {.header = "LEFT", .right = true, .least = 6},
                 {.header = "WHERE", .least = 10, .cut = true, .goes = 8}});
   for (const v1::JobView& job : site.running) {
-    const bool starts = job.state() != "RUNNING";
+    const bool starts = StateOf(job) != job::JobState::kRunning;
     grid.AddRow({drawing.IdCell(job),
                  drawing.NameCell(job),
                  job.owner(),
@@ -133,7 +134,7 @@ std::vector<std::string> EndedRows(const Drawing& drawing) {
                  RateCell(job),
                  PeakCell(job),
                  job.started_at() != 0 ? FormatClock(ElapsedSeconds(job, drawing.site.time)) : "",
-                 job.outcome() == "SUCCEEDED" ? "" : job.message()});
+                 Succeeded(job) ? "" : job.message()});
   }
   return drawing.Lines(grid);
 }
@@ -165,8 +166,8 @@ std::string JobSentence(const v1::JobView* job) {
   parts.push_back((job->outcome().empty() ? job->state() : job->outcome()) +
                   (place.empty() ? "" : " on " + place));
   if (job->attempt() > 1) parts.push_back("attempt " + std::to_string(job->attempt()));
-  const std::string& why = job->state() == "FINISHED" ? job->message() : job->reason();
-  if (!why.empty() && job->outcome() != "SUCCEEDED") parts.push_back(why);
+  const std::string& why = HasEnded(*job) ? job->message() : job->reason();
+  if (!why.empty() && !Succeeded(*job)) parts.push_back(why);
   if (job->predicted_start() != 0) parts.push_back("starts " + PredictedStartText(*job));
   return OneLine(Join(parts, " · "));
 }

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "client/show/decoded.h"
 #include "client/top/grid.h"
 
 namespace trainctl::client {
@@ -58,7 +59,7 @@ base::Status LogTail::Read(Api& api, const v1::JobView& view) {
     GoOnBehind(chunk, &next_);
     return true;
   });
-  if (read.ok() && view.state() == "FINISHED") split_.Finish();
+  if (read.ok() && HasEnded(view)) split_.Finish();
   return read;
 }
 

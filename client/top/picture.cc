@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "client/show/decoded.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/top/device_rows.h"
@@ -61,9 +62,9 @@ std::string StyledCut(const std::string& text, Style style, const Paper& paper) 
 std::string CountsText(const SiteView& site) {
   int busy = 0, lost = 0, dirty = 0;
   for (const v1::WorkerView& worker : site.workers) {
-    busy += worker.state() == "BUSY";
-    lost += worker.state() == "LOST";
-    dirty += worker.state() == "DIRTY";
+    busy += StateOf(worker) == job::WorkerState::kBusy;
+    lost += StateOf(worker) == job::WorkerState::kLost;
+    dirty += StateOf(worker) == job::WorkerState::kDirty;
   }
   std::string text = std::to_string(busy) + " of " +
                      Plural(static_cast<int64_t>(site.workers.size()), "device") + " busy";

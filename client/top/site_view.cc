@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "client/show/decoded.h"
+
 namespace trainctl::client {
 namespace {
 
@@ -76,7 +78,7 @@ SiteView SiteViewOf(std::string server, int64_t time, const v1::ListResponse& un
   SiteView site{.server = std::move(server), .time = time};
   site.workers.assign(unfinished.workers().begin(), unfinished.workers().end());
   for (const v1::JobView& job : unfinished.jobs())
-    (job.state() == "QUEUED" ? site.queued : site.running).push_back(job);
+    (StateOf(job) == job::JobState::kQueued ? site.queued : site.running).push_back(job);
   site.ended.assign(ended.jobs().begin(), ended.jobs().end());
   std::ranges::sort(site.running, {}, AgeOf);
   std::ranges::sort(site.queued, {},

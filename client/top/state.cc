@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 
 namespace trainctl::client {
@@ -37,7 +38,7 @@ int PlaceOf(const std::vector<const v1::JobView*>& jobs, const std::string& id) 
 void AskToCancel(const SiteView& site, const std::string& id, TopState* state) {
   const v1::JobView* job = site.Find(id);
   if (job == nullptr) return;
-  if (job->state() == "FINISHED") {
+  if (HasEnded(*job)) {
     state->notice = NameWithId(job->name(), job->id()) + " has ended already.";
   } else {
     state->to_cancel = id;

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "client/naming.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/output.h"
 #include "client/verbs/verb.h"
@@ -34,7 +35,7 @@ Outcomes EndedBefore(Api& api, const v1::CancelRequest& cancelled) {
   const base::Result<v1::ListResponse> response = api.List(request);
   if (!response.ok()) return ended;  // the cancellation says why
   for (const v1::JobView& view : response->jobs()) {
-    if (view.state() == "FINISHED") ended[view.id()] = view.outcome();
+    if (HasEnded(view)) ended[view.id()] = view.outcome();
   }
   return ended;
 }

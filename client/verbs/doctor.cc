@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "client/exit_code.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/verbs/verb.h"
 #include "common/base/version.h"
@@ -98,16 +99,17 @@ Finding CheckVersion(const std::string& version) {
 }
 
 Finding CheckWorkers(const v1::WorkersResponse& response) {
-  std::map<std::string, int> count;
+  std::map<job::WorkerState, int> count;
   std::vector<std::string> bad;
   for (const v1::WorkerView& worker : response.workers()) {
-    ++count[worker.state()];
-    if (worker.state() != "READY" && worker.state() != "BUSY")
+    const std::optional<job::WorkerState> state = StateOf(worker);
+    if (state) ++count[*state];
+    if (state != job::WorkerState::kReady && state != job::WorkerState::kBusy)
       bad.push_back(worker.name() + " is " + worker.state());
   }
   std::string text = std::to_string(response.workers_size()) + " registered, " +
-                     std::to_string(count["READY"]) + " ready, " + std::to_string(count["BUSY"]) +
-                     " busy";
+                     std::to_string(count[job::WorkerState::kReady]) + " ready, " +
+                     std::to_string(count[job::WorkerState::kBusy]) + " busy";
   if (response.workers().empty()) {
     return {"workers", Verdict::kWarning,
             "none registered: start trainworker on each host (systemctl start trainworker@0)"};

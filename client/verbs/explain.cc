@@ -2,6 +2,7 @@
 
 #include "client/exit_code.h"
 #include "client/naming.h"
+#include "client/show/decoded.h"
 #include "client/show/explanations.h"
 #include "client/show/format.h"
 #include "client/show/job_reasons.h"
@@ -139,7 +140,7 @@ class Explain : public Verb {
     std::string text;
     for (const v1::JobDetail& detail : response.jobs()) {
       const v1::JobView& view = detail.view();
-      const bool is_over = view.state() == "FINISHED";
+      const bool is_over = HasEnded(view);
       listing.table.AddRow({view.id(), view.state(), is_over ? view.message() : view.reason()});
       listing.records.push_back(ReasonsRecord(detail));
       text += (text.empty() ? "" : "\n") + ReasonsText(detail, context.clock().Wall(), layout);

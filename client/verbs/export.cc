@@ -9,6 +9,7 @@
 #include "client/files/tracker_exports.h"
 #include "client/naming.h"
 #include "client/show/comparison.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_text.h"
 #include "client/verbs/verb.h"
@@ -222,7 +223,7 @@ class Export : public Verb {
                                  : "To see them: " + std::string(tracker_->viewer) +
                                        draft.folder() + std::string(tracker_->runs) + "\n"));
     for (const v1::JobDetail& detail : jobs.jobs()) {
-      if (detail.view().state() != "FINISHED")
+      if (!HasEnded(detail.view()))
         Warn(context, detail.view().name() + " goes on: this is what was known of it now");
     }
     return kExitOk;

@@ -3,6 +3,7 @@
 
 #include "client/exit_code.h"
 #include "client/naming.h"
+#include "client/show/decoded.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/show/log_lines.h"
@@ -117,7 +118,7 @@ class Logs : public Verb {
     const bool is_other = rank_.value_or(0) != 0;
     context.err << "note: " << (rank_ ? "rank " + std::to_string(*rank_) + " of " : "")
                 << job.name() << " (" << job.id() << ") wrote nothing"
-                << (job.state() == "FINISHED" ? "" : " so far") << "; "
+                << (HasEnded(job) ? "" : " so far") << "; "
                 << (is_other ? "rank 0 tells of the steps: trainctl logs " + job.id() + " --rank 0"
                              : "how it stands: trainctl describe " + job.id())
                 << std::endl;

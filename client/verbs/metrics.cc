@@ -1,5 +1,6 @@
 #include "client/exit_code.h"
 #include "client/naming.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_text.h"
 #include "client/show/metric_names.h"
@@ -57,7 +58,7 @@ class Metrics : public Verb {
     context.err << "note: " << who << " has no points"
                 << (names_.empty() ? "" : " of " + Join(Split(names_, ','), ", "))
                 << (rank_ ? " of rank " + std::to_string(*rank_) : "")
-                << (view.state() == "FINISHED" ? "" : " yet") << std::endl;
+                << (HasEnded(view) ? "" : " yet") << std::endl;
     return kExitOk;
   }
 

@@ -8,6 +8,7 @@
 #include "client/plot/read_curves.h"
 #include "client/plot/svg_plot.h"
 #include "client/plot/terminal_plot.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_text.h"
 #include "client/show/metric_names.h"
@@ -149,7 +150,7 @@ class PlotVerb : public Verb {
       if (!curves.ok()) return curves.error();
       if (curves->empty()) {
         context.err << "note: " << view.name() << " (" << view.id() << ") has no points of "
-                    << plot->title << (view.state() == "FINISHED" ? "" : " yet") << std::endl;
+                    << plot->title << (HasEnded(view) ? "" : " yet") << std::endl;
       }
       for (Curve& curve : *curves) plot->curves.push_back(std::move(curve));
     }

@@ -6,6 +6,7 @@
 #include "client/plot/read_curves.h"
 #include "client/report/run_report.h"
 #include "client/show/comparison.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/verbs/verb.h"
 #include "common/base/file.h"
@@ -42,7 +43,7 @@ class ReportVerb : public Verb {
     if (!written.ok()) return Fail(context, written.error());
     Say(context, "Wrote " + file_ + ": " + report.title + ".\n");
     for (const v1::JobDetail& detail : facts->jobs.jobs()) {
-      if (detail.view().state() != "FINISHED")
+      if (!HasEnded(detail.view()))
         Warn(context, detail.view().name() + " goes on: this is what was known of it now");
     }
     return kExitOk;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/naming.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/submit/resumed_run.h"
 #include "client/submit/submission.h"
@@ -71,7 +72,7 @@ class Resume : public Verb {
  private:
   base::Result<JobFile> Continue(const v1::JobDetail& detail) const {
     const v1::JobView& view = detail.view();
-    if (view.state() != "FINISHED") {
+    if (!HasEnded(view)) {
       return base::Error{
           base::Code::kConflict,
           NameWithId(view.name(), view.id()) + " is " + view.state() +

@@ -4,6 +4,7 @@
 #include "client/exit_code.h"
 #include "client/job_filter.h"
 #include "client/naming.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/verbs/verb.h"
@@ -69,8 +70,7 @@ class Rm : public Verb {
     const base::Result<v1::ListResponse> response = api.List(*request);
     if (!response.ok()) return response.error();
     std::vector<v1::JobView> found(response->jobs().begin(), response->jobs().end());
-    if (jobs_.empty())
-      std::erase_if(found, [](const v1::JobView& job) { return job.state() != "FINISHED"; });
+    if (jobs_.empty()) std::erase_if(found, [](const v1::JobView& job) { return !HasEnded(job); });
     if (found.empty() && !jobs_.empty() && !filter_.IsNarrow() && !older_seconds_) {
       return base::Error{base::Code::kNotFound, "no job or group '" + Join(jobs_, "', '") +
                                                     "'; trainctl status lists all"};

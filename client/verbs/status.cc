@@ -4,6 +4,7 @@
 #include "client/exit_code.h"
 #include "client/job_filter.h"
 #include "client/naming.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/show/jobs_in_view.h"
@@ -24,9 +25,9 @@ std::string HostsText(const v1::ListResponse& response) {
   for (const v1::WorkerView& worker : response.workers()) {
     Host& host = hosts[worker.host()];
     ++host.devices;
-    host.busy += worker.state() == "BUSY";
-    host.lost += worker.state() == "LOST";
-    host.dirty += worker.state() == "DIRTY";
+    host.busy += StateOf(worker) == job::WorkerState::kBusy;
+    host.lost += StateOf(worker) == job::WorkerState::kLost;
+    host.dirty += StateOf(worker) == job::WorkerState::kDirty;
     host.drained += worker.has_drain();
   }
   std::string text;
@@ -73,9 +74,8 @@ class Status : public Verb {
         if (!jobs_.empty() && response->jobs().empty() && !IsFiltered())
           return Fail(context, NotFound());
         Show(context, *response);
-        const bool all_ended =
-            std::all_of(response->jobs().begin(), response->jobs().end(),
-                        [](const v1::JobView& job) { return job.state() == "FINISHED"; });
+        const bool all_ended = std::all_of(response->jobs().begin(), response->jobs().end(),
+                                           [](const v1::JobView& job) { return HasEnded(job); });
         if (!watch_ || all_ended) return kExitOk;
       }
       context.surroundings.sleep(kRefreshSeconds);

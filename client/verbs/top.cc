@@ -5,6 +5,7 @@
 
 #include "client/exit_code.h"
 #include "client/naming.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/show/memory_bar.h"
@@ -28,7 +29,7 @@ constexpr int kFramesOfDetail = 5;  // the opened job's detail
 BarDevice DeviceOf(const SiteView& site, const v1::JobView& job) {
   for (const v1::WorkerView& worker : site.workers) {
     if (job.placement_size() > 0 && worker.name() == job.placement(0))
-      return {worker.device().memory_bytes(), worker.device().kind() == "cpu"};
+      return {worker.device().memory_bytes(), KindOf(worker) == job::DeviceKind::kCpu};
   }
   return {};
 }
@@ -46,7 +47,7 @@ class SiteReader {
     const bool one_ended = unfinished->jobs_size() < unfinished_;
     if (frames_++ % kFramesOfEnded == 0 || one_ended) {
       v1::ListRequest of_ended;
-      of_ended.add_states("FINISHED");
+      of_ended.add_states(std::string(job::Name(job::JobState::kFinished)));
       of_ended.set_limit(kEndedShown);
       auto ended = api_->List(of_ended);
       if (!ended.ok()) return ended.error();

@@ -1,4 +1,5 @@
 #include "client/exit_code.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/worker_state.h"
 #include "client/verbs/verb.h"
@@ -34,7 +35,7 @@ More MoreOf(const v1::WorkersResponse& response) {
 
 std::vector<TextCell> WorkerRow(const v1::WorkerView& worker, const More& more) {
   const v1::DeviceSample& gpu = worker.device_sample();
-  const bool is_gpu = worker.device().kind() == "cuda" && worker.has_device_sample();
+  const bool is_gpu = IsSampledGpu(worker);
   const v1::HostSample& host = worker.host_sample();
   std::vector<TextCell> cells = {
       worker.name(),

@@ -13,8 +13,9 @@ namespace trainctl::client {
 namespace {
 
 SiteWorker Gpu(const std::string& name) {
-  return {
-      name, "READY", {job::DeviceKind::kCuda, "node1", "NVIDIA H200", int64_t{141} << 30, "9.0"}};
+  return {name,
+          job::WorkerState::kReady,
+          {job::DeviceKind::kCuda, "node1", "NVIDIA H200", int64_t{141} << 30, "9.0"}};
 }
 
 Assessment Taking(double seconds, int64_t devices = 1) {

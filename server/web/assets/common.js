@@ -131,6 +131,17 @@ export function formatDelta(ratio) {
 export const known = (value, format) => (value === null || value === undefined ? "" : format(value));
 export const formatTime = (seconds) => known(seconds, (s) => new Date(s * 1000).toLocaleString());
 
+// ---- what names of states mean (common/job/outcome.h, worker_state.h) ----
+
+export const hasEnded = (job) => job.state === "FINISHED";
+export const waits = (job) => job.state === "QUEUED";
+export const isUnderWay = (job) => !waits(job) && !hasEnded(job);
+export const succeeded = (job) => job.outcome === "SUCCEEDED";
+export const whyOf = (job) => (hasEnded(job) ? job.message : job.reason);
+export const isBusy = (worker) => worker.state === "BUSY";
+export const isAway = (worker) => worker.state === "LOST" || worker.state === "DIRTY";
+export const workerKind = (worker) => ({ READY: "good", BUSY: "", LEASED: "", DRAINED: "warn" }[worker.state] ?? "bad");
+
 export function stateText(job) {
   const expected = job.as_expected === null ? "" : job.as_expected ? " (as expected)" : " (not as expected)";
   return (job.outcome ?? job.state) + expected;
@@ -138,9 +149,9 @@ export function stateText(job) {
 
 export function stateKind(job) {
   if (job.as_expected !== null) return job.as_expected ? "good" : "bad";
-  if (job.outcome === "SUCCEEDED") return "good";
+  if (succeeded(job)) return "good";
   if (job.outcome === "CANCELLED" || job.state === "STOPPING") return "warn";
-  return job.outcome ? "bad" : job.state === "QUEUED" ? "faint" : "";
+  return job.outcome ? "bad" : waits(job) ? "faint" : "";
 }
 
 export function elapsed(job, now = Date.now() / 1000) {

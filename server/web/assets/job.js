@@ -1,6 +1,7 @@
 // A job: its facts live, its curves, its memory, its log, what it was asked to be.
-import { ask, at, cell, element, elapsed, formatBytes, formatClock, formatDuration, formatNumber,
-  formatTime, known, live, query, showChildren, showFacts, showRows, stateKind, stateText, tell } from "/assets/common.js";
+import { ask, at, cell, elapsed, element, formatBytes, formatClock, formatDuration, formatNumber,
+  formatTime, hasEnded, known, live, query, showChildren, showFacts, showRows, stateKind,
+  stateText, succeeded, tell, whyOf } from "/assets/common.js";
 import { adviceChart, askSeries, curveChart, curvesOf, memoryChart, onePhase } from "/assets/charts.js";
 
 const job = new URLSearchParams(location.search).get("job") ?? "";
@@ -30,7 +31,7 @@ function showView(document) {
   at("title").textContent = `${view.name} (${view.id})`;
   const group = view.group
     ? element("a", { href: `/lab?${query({ group: view.group })}` }, `${view.group_name} (${view.group})`) : null;
-  const why = view.state === "FINISHED" ? view.message : view.reason;
+  const why = whyOf(view);
   showChildren(at("message"), element("span", { class: stateKind(view) }, stateText(view)),
     why ? `: ${why}` : "", group ? " · " : "", group);
   const steps = view.steps ? `${formatNumber(view.step)} of ${formatNumber(view.steps)}` : formatNumber(view.step);
@@ -66,7 +67,7 @@ function showDetail() {
     cells: [cell(attempt.attempt), cell(attempt.outcome ?? "running"), cell(formatTime(attempt.started_at)),
       cell(attempt.ended_at ? formatDuration(attempt.ended_at - attempt.started_at) : "", "number"),
       element("td", { class: "why", "data-keep": "" }, attempt.message,
-        attempt.outcome && attempt.outcome !== "SUCCEEDED" && attempt.last_log_lines
+        attempt.outcome && !succeeded(attempt) && attempt.last_log_lines
           ? element("details", {}, element("summary", {}, "its last words"), element("pre", {}, attempt.last_log_lines)) : null)],
   })));
   showRows(at("events"), detail.events.map((event, i) => ({
@@ -253,7 +254,7 @@ async function refresh() {
 }
 
 setInterval(() => {
-  if (document.hidden || refreshing || !view || view.state === "FINISHED") return;
+  if (document.hidden || refreshing || !view || hasEnded(view)) return;
   refresh();
 }, refreshMillis);
 setInterval(() => {

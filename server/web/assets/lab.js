@@ -1,6 +1,7 @@
 // A group as a grid of its experiments: what each changes, how far it is, and its training loss.
-import { ask, at, element, elapsed, formatBytes, formatClock, formatNumber, formatWithUnit, known, live,
-  query, showFacts, stateKind, stateText, tell } from "/assets/common.js";
+import { ask, at, elapsed, element, formatBytes, formatClock, formatNumber, formatWithUnit,
+  hasEnded, isUnderWay, known, live, query, showFacts, stateKind, stateText, succeeded, tell,
+  waits, whyOf } from "/assets/common.js";
 import { askSeries, curveChart, curvesOf } from "/assets/charts.js";
 
 const group = new URLSearchParams(location.search).get("group") ?? "";
@@ -23,11 +24,11 @@ function cardOf(job) {
 
 function showCard(job) {
   const card = cardOf(job);
-  const why = job.state === "FINISHED" ? job.message : job.reason;
+  const why = whyOf(job);
   const steps = job.steps
     ? element("progress", { max: job.steps, value: job.step, "aria-label": `steps of ${job.id}` }) : null;
   card.state.replaceChildren(...[element("span", { class: stateKind(job) }, stateText(job)), " ", steps,
-    job.outcome !== "SUCCEEDED" && why ? ` ${why}` : ""].filter(Boolean));
+    !succeeded(job) && why ? ` ${why}` : ""].filter(Boolean));
   showFacts(card.facts, [
     ["step", job.steps ? `${formatNumber(job.step)} of ${formatNumber(job.steps)}` : ""],
     ["loss", known(job.loss, formatNumber)], ["tokens/s", known(job.tokens_per_second, formatNumber)],
@@ -44,10 +45,10 @@ function show(document) {
   at("compare").href = `/compare?${query({ job: document.group })}`;
   const count = (test) => String(jobs.filter(test).length);
   showFacts(at("facts"), [
-    ["experiments", String(jobs.length)], ["succeeded", count((j) => j.outcome === "SUCCEEDED")],
-    ["ended otherwise", count((j) => j.state === "FINISHED" && j.outcome !== "SUCCEEDED")],
-    ["running", count((j) => ["STARTING", "RUNNING", "STOPPING"].includes(j.state))],
-    ["in the queue", count((j) => j.state === "QUEUED")],
+    ["experiments", String(jobs.length)], ["succeeded", count(succeeded)],
+    ["ended otherwise", count((j) => hasEnded(j) && !succeeded(j))],
+    ["running", count(isUnderWay)],
+    ["in the queue", count(waits)],
   ]);
   jobs.forEach(showCard);
 }
@@ -108,5 +109,5 @@ live("group", { group }, (document) => {
   first = false;
 });
 setInterval(() => {
-  if (!document.hidden && jobs.some((job) => job.state !== "FINISHED")) guardedRefresh();
+  if (!document.hidden && !jobs.every(hasEnded)) guardedRefresh();
 }, refreshMillis);

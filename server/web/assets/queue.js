@@ -1,5 +1,6 @@
 // The queue in its order, and leases as a calendar: a row for each device that somebody has leased.
-import { at, cell, element, formatClock, formatTime, known, live, query, showFacts, showRows } from "/assets/common.js";
+import { at, cell, element, formatClock, formatTime, known, live, query, showFacts, showRows,
+  waits } from "/assets/common.js";
 
 const day = 86400;
 
@@ -57,7 +58,7 @@ function showCalendar(leases, now) {
 
 function show({ jobs, leases, queued_jobs: total, queued_devices: devices }) {
   const now = Date.now() / 1000;
-  const queue = jobs.filter((job) => job.state === "QUEUED");  // one may have begun since
+  const queue = jobs.filter(waits);  // one may have begun since
   showFacts(at("facts"), [["jobs wait", String(total)], ["devices wanted", String(devices)],
     ["leases", String(leases.length)]]);
   at("shown").textContent = queue.length < total ? `The first ${queue.length} of ${total}.` : "";

@@ -1,6 +1,7 @@
 // The site: devices and jobs, live.
-import { at, cell, element, elapsed, formatBytes, formatClock, formatNumber, known, live, query,
-  showFacts, showRows, stateKind, stateText } from "/assets/common.js";
+import { at, cell, elapsed, element, formatBytes, formatClock, formatNumber, hasEnded, isAway,
+  isBusy, isUnderWay, known, live, query, showFacts, showRows, stateKind, stateText, succeeded,
+  whyOf, workerKind } from "/assets/common.js";
 
 const selected = new Set();
 let newest = null;
@@ -30,9 +31,8 @@ function nameCell(job) {
 
 function whereOrWhy(job) {
   const place = job.placement.join(" ");
-  if (job.outcome === "SUCCEEDED") return place;
-  const why = job.state === "FINISHED" ? job.message : job.reason;
-  return [place, why].filter(Boolean).join(": ");
+  if (succeeded(job)) return place;
+  return [place, whyOf(job)].filter(Boolean).join(": ");
 }
 
 function jobRow(job) {
@@ -53,12 +53,11 @@ function jobRow(job) {
 function workerRow(worker) {
   const gpu = worker.gpu ?? {};
   const holder = worker.job ? element("a", { href: `/job?${query({ job: worker.job })}` }, worker.job) : "";
-  const kind = { READY: "good", BUSY: "", LEASED: "", DRAINED: "warn" }[worker.state] ?? "bad";
   const state = worker.reason ? `${worker.state}: ${worker.reason}` : worker.state;
   const used = (bytes, total) => `${formatBytes(bytes)} of ${formatBytes(total)}`;
   return {
     key: worker.name,
-    cells: [cell(worker.name, "name"), cell(state, kind), element("td", {}, holder),
+    cells: [cell(worker.name, "name"), cell(state, workerKind(worker)), element("td", {}, holder),
       cell(worker.device.name, "optional"),
       cell(known(gpu.utilization_percent, (v) => `${v.toFixed(0)} %`), "number"),
       cell(known(gpu.memory_used_bytes, (v) => used(v, worker.device.memory_bytes)), "number"),
@@ -83,7 +82,7 @@ function foreignRow(worker, process) {
 const foreignOf = (worker) => worker.gpu?.foreign_processes ?? [];
 
 function passes(job) {
-  if (at("unfinished").checked && job.state === "FINISHED") return false;
+  if (at("unfinished").checked && hasEnded(job)) return false;
   const words = at("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
   const tags = Object.entries(job.tags).map(([key, value]) => `${key}=${value}`);
   const text = [job.id, job.name, job.owner, job.group_name, stateText(job), ...tags].join(" ").toLowerCase();
@@ -94,19 +93,19 @@ function show(site) {
   newest = site;
   const count = (list, test) => list.filter(test).length;
   const { jobs, workers } = site;
-  const lost = count(workers, (w) => w.state === "LOST" || w.state === "DIRTY");
+  const lost = count(workers, isAway);
   showFacts(at("facts"), [
-    ["devices busy", `${count(workers, (w) => w.state === "BUSY")} of ${workers.length}`],
+    ["devices busy", `${count(workers, isBusy)} of ${workers.length}`],
     ["devices lost or not free", lost ? String(lost) : ""],
     ["devices used by others", String(count(workers, (w) => foreignOf(w).length > 0) || "")],
     ["hosts", String(new Set(workers.map((w) => w.host)).size)],
-    ["jobs running", String(count(jobs, (j) => ["STARTING", "RUNNING", "STOPPING"].includes(j.state)))],
+    ["jobs running", String(count(jobs, isUnderWay))],
     ["jobs in the queue", String(site.queued_jobs)],
     ["you are", site.user],
     ["coordinator", site.version],
   ]);
   const shown = jobs.filter(passes);
-  const unfinished = count(jobs, (j) => j.state !== "FINISHED");
+  const unfinished = count(jobs, (j) => !hasEnded(j));
   const which = unfinished < site.unfinished_jobs ? `${unfinished} of ${site.unfinished_jobs}` : "all";
   at("shown").textContent = `${shown.length} of ${jobs.length}: ${which} unfinished ones, and the newest`;
   showRows(at("jobs"), shown.map(jobRow));
