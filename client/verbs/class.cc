@@ -145,14 +145,14 @@ class Class : public Verb {
     return numbers;
   }
 
-  std::vector<TextColumn> Columns() const {
+  std::vector<TextColumn> Columns(bool some_changed) const {
     std::vector<TextColumn> columns = {
         {"USER"}, {.header = "EXPERIMENT", .cut = true}, {"JOB"}, {"OUTCOME"}, {"RUNS", true}};
     for (const ClassColumn& column : kNumbers) {
       columns.push_back({column.header, true});
       if (results_) columns.push_back({"×REF", true});
     }
-    columns.push_back({"CHANGED"});
+    if (some_changed) columns.push_back({"CHANGED"});
     return columns;
   }
 
@@ -170,7 +170,9 @@ class Class : public Verb {
     const auto number = numbers.find(key);
     const bool known = number != numbers.end();
     (*record)[key] = known ? Json(number->second) : Json();
-    cells->emplace_back(known ? FormatWithUnit(number->second, info.unit) : "");
+    const bool has_unit_above = column.metric == job::Metric::kTokensPerSecond;
+    cells->emplace_back(known ? FormatWithUnit(number->second, has_unit_above ? "" : info.unit)
+                              : "");
     if (!results_) return;
     const std::optional<double> reference = results_->Number(run.experiment, key);
     const bool has_ratio = known && reference && *reference != 0 &&
@@ -180,7 +182,8 @@ class Class : public Verb {
     cells->emplace_back(has_ratio ? FormatNumber(ratio) + "×" : "");
   }
 
-  void AddRow(const LabRun& run, const Numbers& numbers, Listing* listing) const {
+  void AddRow(const LabRun& run, const Numbers& numbers, bool some_changed,
+              Listing* listing) const {
     const v1::JobView* job = run.job ? &*run.job : nullptr;
     const std::string outcome = job == nullptr ? "" : job->outcome();
     const std::string state = job == nullptr ? "not run" : outcome.empty() ? job->state() : outcome;
@@ -197,18 +200,21 @@ class Class : public Verb {
                                    run.runs > 0 ? WithThousands(run.runs) : ""};
     for (const ClassColumn& column : kNumbers) AddNumber(run, numbers, column, &cells, &record);
     record["changed"] = Join(run.changed, "; ");
-    cells.emplace_back(Join(run.changed, "; "), Style::kWarning);
+    if (some_changed) cells.emplace_back(Join(run.changed, "; "), Style::kWarning);
     listing->records.push_back(std::move(record));
     listing->table.AddRow(std::move(cells));
   }
 
   int Print(Context& context, const std::vector<LabRun>& runs,
             const std::map<std::string, Numbers>& numbers) const {
-    Listing listing{.collection = "runs", .table = TextTable(Columns()), .name_key = "job"};
+    const bool some_changed =
+        std::ranges::any_of(runs, [](const LabRun& run) { return !run.changed.empty(); });
+    Listing listing{
+        .collection = "runs", .table = TextTable(Columns(some_changed)), .name_key = "job"};
     static const Numbers kNone;
     for (const LabRun& run : runs) {
       const auto its = run.job ? numbers.find(run.job->id()) : numbers.end();
-      AddRow(run, its == numbers.end() ? kNone : its->second, &listing);
+      AddRow(run, its == numbers.end() ? kNone : its->second, some_changed, &listing);
     }
     if (context.format == OutputFormat::kName)
       std::erase_if(listing.records, [](const Json& record) { return record["job"].is_null(); });
