@@ -1,6 +1,7 @@
 #include "client/submit/advice.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -90,6 +91,32 @@ std::string EnergyRemark(const Advice& advice) {
                    " has ended yet that measured power.\n";
 }
 
+// Where it is most.
+int64_t Largest(const advice::Way& way, const job::MemoryKind& kind) {
+  int64_t largest = 0;
+  for (const job::MemoryByKind& memory : way.memory.phases)
+    largest = std::max(largest, memory.*kind.bytes);
+  return largest;
+}
+
+// The kinds that some way has.
+std::vector<job::MemoryKind> KindsOf(const std::vector<advice::Way>& ways) {
+  std::vector<job::MemoryKind> kinds;
+  for (const job::MemoryKind& kind : job::kMemoryKinds) {
+    const bool is_there =
+        std::ranges::any_of(ways, [&](const advice::Way& way) { return Largest(way, kind) > 0; });
+    if (kind.is_part && is_there) kinds.push_back(kind);
+  }
+  return kinds;
+}
+
+// "OPTIMIZER (HOST)".
+std::string HeaderOf(const job::MemoryKind& kind) {
+  std::string header(kind.label);
+  std::ranges::transform(header, header.begin(), [](unsigned char c) { return std::toupper(c); });
+  return header;
+}
+
 // A way with what it takes to get there.
 struct Line {
   const advice::Way& way;
@@ -127,7 +154,10 @@ void AddRow(const Advice& advice, const Line& line, Style style, TextTable* tabl
   std::vector<TextCell> cells = {
       way.time ? base::FormatDuration(std::llround(way.time->total_seconds)) : "–",
       way.time ? FormatWithUnit(way.time->step_seconds, "s") : "–",
-      base::FormatBytes(way.peak_bytes()), std::to_string(way.job.devices)};
+      base::FormatBytes(way.peak_bytes())};
+  for (const job::MemoryKind& kind : advice.kinds)
+    cells.emplace_back(base::FormatBytes(Largest(way, kind)));
+  cells.emplace_back(std::to_string(way.job.devices));
   cells.emplace_back(EnergyText(way.energy_joules()));
   if (advice.price_per_device_hour) cells.emplace_back(PriceText(line.price));
   cells.emplace_back(ChangesText(line.overrides), style);
@@ -165,6 +195,11 @@ base::Result<Advice> Advise(Context& context, const job::JobSpec& asked,
   TakeEarlierRuns(context, *group, *inspection, &advice.ways);
   const std::vector<advice::Way>& fitting = advice.ways.fitting;
   advice.shown = options.all ? fitting : advice::ParetoFront(fitting);
+  if (options.by_kind) {
+    std::vector<advice::Way> rows = advice.shown;
+    rows.push_back(advice.ways.asked);
+    advice.kinds = KindsOf(rows);
+  }
   return advice;
 }
 
@@ -177,11 +212,10 @@ std::string IntroductionOf(const Advice& advice) {
 }
 
 Listing ListingOf(const Advice& advice) {
-  std::vector<TextColumn> columns = {{"TIME", true},
-                                     {"A STEP", true},
-                                     {"PEAK A DEVICE", true},
-                                     {"DEVICES", true},
-                                     {"ENERGY", true}};
+  std::vector<TextColumn> columns = {{"TIME", true}, {"A STEP", true}, {"PEAK A DEVICE", true}};
+  for (const job::MemoryKind& kind : advice.kinds) columns.push_back({HeaderOf(kind), true});
+  columns.push_back({"DEVICES", true});
+  columns.push_back({"ENERGY", true});
   if (advice.price_per_device_hour) columns.push_back({"PRICE", true});
   columns.push_back({"CHANGES"});
   Listing listing{

@@ -11,13 +11,15 @@
 #include "client/show/output.h"
 #include "client/submit/sweep_points.h"
 #include "common/advice/way.h"
+#include "common/rank/memory_kind.h"
 
 namespace trainctl::client {
 
 struct AdviceOptions {
   std::set<advice::Liberty> liberties;
   std::optional<double> price_per_device_hour;
-  bool all = false;  // ways that fit, not the front alone
+  bool all = false;      // ways that fit, not the front alone
+  bool by_kind = false;  // a column for each kind of memory
 };
 
 struct Advice {
@@ -29,6 +31,7 @@ struct Advice {
   advice::Ways ways;
   std::vector<advice::Way> shown;  // fastest first
   std::optional<double> price_per_device_hour;
+  std::vector<job::MemoryKind> kinds;  // that have columns
 };
 
 // Asks for devices, the model's inspection and earlier runs. The devices are GPUs where there are

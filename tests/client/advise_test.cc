@@ -15,6 +15,7 @@ namespace trainctl::client {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kAdvisedJob = R"({"version": 1, "name": "tiny",
  "model": {"path": "/models/tiny", "init": "random"}, "precision": "bf16-true",
@@ -92,6 +93,14 @@ TEST_F(AdviseTest, EarlierRunsAreBelieved) {
   const Json ways = Ways({"advise", File(), "--all"});
   for (const Json& way : ways["ways"]) EXPECT_EQ(way["step_seconds"], 7) << way.dump();
   EXPECT_EQ(ways["as_asked"]["earlier_runs"], 2);
+}
+
+TEST_F(AdviseTest, MemoryStandsByKindWhereThatIsAsked) {
+  EXPECT_THAT(Trainctl({"advise", File()}).out, Not(HasSubstr("PARAMETERS")));
+  const std::string out = Trainctl({"advise", File(), "--by-kind"}).out;
+  EXPECT_THAT(out, HasSubstr("PEAK A DEVICE  PARAMETERS"));
+  EXPECT_THAT(out, HasSubstr("OPTIMIZER"));
+  EXPECT_THAT(out, HasSubstr("OTHER  DEVICES"));
 }
 
 TEST_F(AdviseTest, EnergyIsThatOfAllDevicesAtTheMeasuredPowerOrSaidToBeUnknown) {
