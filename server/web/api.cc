@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -45,6 +46,14 @@ Response Document(const Json& members) {
   Json document = {{"schema", "trainctl/v1"}};
   document.update(members);
   return {200, std::string(kJsonType), record::RenderLine(document)};
+}
+
+// A shared document, an object on a line, with a member of the caller's own behind the others.
+Response WithOwn(const std::string& key, const std::string& value, const std::string& text) {
+  Json member;
+  member[key] = value;
+  return {200, std::string(kJsonType),
+          text.substr(0, text.rfind('}')) + "," + record::RenderLine(member).substr(1)};
 }
 
 Json SiteDocument(const v1::ListResponse& list) {
@@ -141,21 +150,31 @@ void Api::Ask(const Answer& answer, Read read, Encode encode) {
 }
 
 // The order of the queue is the core's: the loop knows it.
-template <class Read, class Encode>
-void Api::AskOfQueue(const Answer& answer, Read read, Encode encode) {
-  parts_.loop.Dispatch([this, answer, read, encode] {
+template <class Read, class Complete>
+void Api::AskOfQueue(const Request& request, Read read, Complete complete,
+                     SharedDocument::Take take) {
+  const auto make = [this, read, complete](SharedDocument::Take made) {
     auto queued = parts_.coordinator.FirstQueued(kMostQueued);
-    Ask<StoredJobs>(
-        answer,
+    parts_.reads.Ask<StoredJobs>(
         [read, queue = std::move(queued.first)](store::Reader& reader) {
           return read(reader, queue);
         },
-        [this, encode, jobs = queued.jobs, devices = queued.devices](StoredJobs stored) {
-          Json document = SiteDocument(views::EncodeList(parts_.coordinator, std::move(stored)));
+        [this, complete, made, jobs = queued.jobs,
+         devices = queued.devices](base::Result<StoredJobs> stored) {
+          if (!stored) return made(stored.error());
+          Json document = SiteDocument(views::EncodeList(parts_.coordinator, std::move(*stored)));
           document["queued_jobs"] = jobs;
           document["queued_devices"] = devices;
-          return encode(std::move(document));
+          complete(document);
+          made(std::make_shared<const std::string>(Document(document).body));
         });
+  };
+  parts_.loop.Dispatch([this, make, live = request.live,
+                        key = request.target.path + "?" + request.target.One("limit"), take] {
+    if (!live) return make(take);
+    const base::SteadyMicros now = parts_.coordinator.Now().steady;
+    std::erase_if(shown_, [now](const auto& entry) { return entry.second.IsOver(now); });
+    shown_[key].Look(now, make, take);
   });
 }
 
@@ -163,15 +182,16 @@ void Api::Site(const Request& request, Answer answer) {
   const auto limit = NumberOf(request.target, "limit", {1, kMostListedJobs, kListedJobs});
   if (!limit) return answer(ErrorResponse(limit.error()));
   AskOfQueue(
-      answer,
+      request,
       [limit = *limit](store::Reader& reader, const std::vector<base::JobId>& queue) {
         return SiteJobs(reader, limit, queue);
       },
-      [this, user = request.caller.name](Json document) {
+      [this](Json& document) {
         document["unfinished_jobs"] = parts_.coordinator.state().jobs.size();
-        document["user"] = user;
         document["version"] = parts_.version;
-        return Document(document);
+      },
+      [answer, user = request.caller.name](const base::Result<SharedDocument::Text>& text) {
+        answer(text ? WithOwn("user", user, **text) : ErrorResponse(text.error()));
       });
 }
 
@@ -202,15 +222,19 @@ void Api::Group(const Request& request, Answer answer) {
       });
 }
 
-void Api::Queue(const Request&, Answer answer) {
-  AskOfQueue(answer, coordinator::ReadJobs, [this](Json document) {
-    document.erase("workers");
-    document["leases"] = Json::array();
-    const v1::LeasesResponse leases = views::EncodeLeases(parts_.coordinator);
-    for (const v1::Lease& lease : leases.leases())
-      document["leases"].push_back(record::LeaseRecord(lease));
-    return Document(document);
-  });
+void Api::Queue(const Request& request, Answer answer) {
+  AskOfQueue(
+      request, coordinator::ReadJobs,
+      [this](Json& document) {
+        document.erase("workers");
+        document["leases"] = Json::array();
+        const v1::LeasesResponse leases = views::EncodeLeases(parts_.coordinator);
+        for (const v1::Lease& lease : leases.leases())
+          document["leases"].push_back(record::LeaseRecord(lease));
+      },
+      [answer](const base::Result<SharedDocument::Text>& text) {
+        answer(text ? Response{200, std::string(kJsonType), **text} : ErrorResponse(text.error()));
+      });
 }
 
 void Api::View(const Request& request, Answer answer) {

@@ -22,6 +22,7 @@
 //     /compare, /assets/…
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "server/coordinator/coordinator.h"
@@ -30,6 +31,7 @@
 #include "server/meters/meters.h"
 #include "server/web/curve_index.h"
 #include "server/web/http.h"
+#include "server/web/shared_document.h"
 
 namespace trainctl::web {
 
@@ -66,12 +68,14 @@ class Api : public Handler {
   // Reads on the read thread; what is found becomes a document on the loop.
   template <class Found, class Read, class Encode>
   void Ask(const Answer& answer, Read read, Encode encode);
-  // The same with the first jobs of the queue, and how many there are.
-  template <class Read, class Encode>
-  void AskOfQueue(const Answer& answer, Read read, Encode encode);
+  // A document of the first jobs of the queue, and how many there are; `complete` adds to it. Live
+  // pages share it.
+  template <class Read, class Complete>
+  void AskOfQueue(const Request& request, Read read, Complete complete, SharedDocument::Take take);
 
   const Parts parts_;
-  CurveIndex index_;  // of the read thread
+  CurveIndex index_;                             // of the read thread
+  std::map<std::string, SharedDocument> shown_;  // of the loop; by path and limit
 };
 
 }  // namespace trainctl::web

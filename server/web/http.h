@@ -14,6 +14,7 @@ namespace trainctl::web {
 struct Request {
   Target target;
   auth::Caller caller;
+  bool live = false;  // asked again and again: the answer may be a moment old
 };
 
 struct Response {

@@ -86,6 +86,7 @@ class Session : public Connection, public std::enable_shared_from_this<Session> 
           ErrorResponse({base::Code::kExhausted, std::to_string(shared_.limits.live_streams) +
                                                      " live pages are open already: close one"}));
     }
+    request.live = true;
     request.target.path = "/api/" + request.target.path.substr(kLiveFolder.size());
     StreamLive(std::move(stream_), std::move(request), shared_);
   }
