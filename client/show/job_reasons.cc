@@ -64,6 +64,9 @@ std::vector<std::string> Remedies(const v1::Wait& wait) {
   for (const v1::Hindrance& hindrance : wait.hindrances()) {
     if (StateOf(hindrance) == job::WorkerState::kDrained)
       remedies.push_back("trainctl undrain " + hindrance.worker() + ", once it is mended");
+    if (StateOf(hindrance) == job::WorkerState::kBad ||
+        StateOf(hindrance) == job::WorkerState::kSuspect)
+      remedies.push_back("trainctl undrain " + hindrance.worker() + ", once its GPU is well");
     if (StateOf(hindrance) == job::WorkerState::kLost) {
       remedies.push_back("the return of worker " + hindrance.worker() +
                          ": start it, or see whether its host is up");

@@ -7,7 +7,7 @@
 
 namespace trainctl::client {
 
-// Of LOST, DIRTY, and what this version does not know: bad. DRAINED was asked for by somebody.
+// Of LOST, BAD, DIRTY, and what this version does not know: bad. DRAINED was asked for by somebody.
 Style StyleOfWorkerState(std::string_view state);
 
 }  // namespace trainctl::client

@@ -60,15 +60,18 @@ std::string StyledCut(const std::string& text, Style style, const Paper& paper) 
 }
 
 std::string CountsText(const SiteView& site) {
-  int busy = 0, lost = 0, dirty = 0;
+  int busy = 0, lost = 0, faulty = 0, dirty = 0;
   for (const v1::WorkerView& worker : site.workers) {
     busy += StateOf(worker) == job::WorkerState::kBusy;
     lost += StateOf(worker) == job::WorkerState::kLost;
+    faulty +=
+        StateOf(worker) == job::WorkerState::kBad || StateOf(worker) == job::WorkerState::kSuspect;
     dirty += StateOf(worker) == job::WorkerState::kDirty;
   }
   std::string text = std::to_string(busy) + " of " +
                      Plural(static_cast<int64_t>(site.workers.size()), "device") + " busy";
   if (lost > 0) text += ", " + std::to_string(lost) + " lost";
+  if (faulty > 0) text += ", " + std::to_string(faulty) + " faulty";
   if (dirty > 0) text += ", " + std::to_string(dirty) + " not free";
   return text + " · " + std::to_string(site.running.size()) + " running, " +
          std::to_string(site.queued.size()) + " queued";

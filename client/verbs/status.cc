@@ -19,7 +19,7 @@ constexpr int kFewestLines = 4;  // of jobs
 // "host-a: 2 of 4 devices busy, 1 lost", one a host.
 std::string HostsText(const v1::ListResponse& response) {
   struct Host {
-    int devices = 0, busy = 0, lost = 0, dirty = 0, drained = 0;
+    int devices = 0, busy = 0, lost = 0, bad = 0, suspect = 0, dirty = 0, drained = 0;
   };
   std::map<std::string, Host> hosts;
   for (const v1::WorkerView& worker : response.workers()) {
@@ -27,6 +27,8 @@ std::string HostsText(const v1::ListResponse& response) {
     ++host.devices;
     host.busy += StateOf(worker) == job::WorkerState::kBusy;
     host.lost += StateOf(worker) == job::WorkerState::kLost;
+    host.bad += StateOf(worker) == job::WorkerState::kBad;
+    host.suspect += StateOf(worker) == job::WorkerState::kSuspect;
     host.dirty += StateOf(worker) == job::WorkerState::kDirty;
     host.drained += worker.has_drain();
   }
@@ -35,6 +37,8 @@ std::string HostsText(const v1::ListResponse& response) {
     text +=
         name + ": " + std::to_string(host.busy) + " of " + Plural(host.devices, "device") + " busy";
     if (host.lost > 0) text += ", " + std::to_string(host.lost) + " lost";
+    if (host.bad > 0) text += ", " + std::to_string(host.bad) + " bad";
+    if (host.suspect > 0) text += ", " + std::to_string(host.suspect) + " suspect";
     if (host.dirty > 0) text += ", " + std::to_string(host.dirty) + " not free of other processes";
     if (host.drained > 0) text += ", " + std::to_string(host.drained) + " drained";
     text += "\n";

@@ -83,7 +83,10 @@ class Workers : public Verb {
         "READY: free. BUSY: holds a job. LOST: not heard of for 15 s. DIRTY: the device is not "
         "free though nothing of ours runs there,\n"
         "or the worker can start no rank: WHY says more. It is READY again by itself. DRAINED: see "
-        "trainctl drain. LEASED: free for the jobs of a lease.");
+        "trainctl drain. LEASED: free for the jobs of a lease.\n"
+        "BAD, SUSPECT: the driver told of a fault of the device (an XID). SUSPECT ends by itself "
+        "once it was clean for ten minutes\n"
+        "and no reset is due, BAD by trainctl undrain.");
   }
 
   int Run(Context& context) override {

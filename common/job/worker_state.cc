@@ -7,7 +7,8 @@ namespace {
 
 using enum WorkerState;
 
-constexpr std::array kWorkerStates = {kReady, kBusy, kLost, kDirty, kDrained, kLeased};
+constexpr std::array kWorkerStates = {kReady,   kBusy,  kLost,    kBad,
+                                      kSuspect, kDirty, kDrained, kLeased};
 
 }  // namespace
 
@@ -16,6 +17,8 @@ std::string_view Name(WorkerState state) {
     case kReady: return "READY";
     case kBusy: return "BUSY";
     case kLost: return "LOST";
+    case kBad: return "BAD";
+    case kSuspect: return "SUSPECT";
     case kDirty: return "DIRTY";
     case kDrained: return "DRAINED";
     case kLeased: return "LEASED";

@@ -6,8 +6,9 @@
 
 namespace trainctl::job {
 
-// kDirty: its device is not free, or not known to be. kLeased: free for the jobs of its lease.
-enum class WorkerState { kReady, kBusy, kLost, kDirty, kDrained, kLeased };
+// kBad, kSuspect: of a fault of its device (device_fault.h). kDirty: its device is not free, or not
+// known to be. kLeased: free for the jobs of its lease.
+enum class WorkerState { kReady, kBusy, kLost, kBad, kSuspect, kDirty, kDrained, kLeased };
 
 std::string_view Name(WorkerState state);  // "READY"
 std::optional<WorkerState> ParseWorkerState(std::string_view name);

@@ -15,6 +15,18 @@ Json DrainRecord(const v1::WorkerView& worker) {
           {"since", Seconds(drain.at())}};
 }
 
+Json FaultRecords(const v1::WorkerView& worker) {
+  Json records = Json::array();
+  for (const v1::FaultView& fault : worker.faults()) {
+    records.push_back({{"xid", fault.xid()},
+                       {"meaning", fault.meaning()},
+                       {"class", fault.class_()},
+                       {"at", Seconds(fault.at())},
+                       {"keeps_out", fault.keeps_out()}});
+  }
+  return records;
+}
+
 Json ForeignRecords(const v1::DeviceSample& sample) {
   Json records = Json::array();
   for (const v1::ForeignProcess& process : sample.foreign()) {
@@ -37,6 +49,7 @@ Json WorkerRecord(const v1::WorkerView& worker) {
       {"state", worker.state()},
       {"reason", TextOrNull(worker.reason())},
       {"drain", DrainRecord(worker)},
+      {"faults", FaultRecords(worker)},
       {"job", TextOrNull(worker.job())},
       {"last_seen", Seconds(worker.last_seen())},
       {"device",

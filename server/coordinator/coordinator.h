@@ -187,6 +187,7 @@ class Coordinator {
   void WorkerSampled(const WorkerChannel& channel, const std::string& worker,
                      const job::DeviceSample& device, const job::HostSample& host);
   void WorkerDeviceChanged(const WorkerChannel& channel, core::DeviceStateChanged change);
+  void WorkerToldFaults(const WorkerChannel& channel, core::DeviceFaultsTold told);
   void WorkerInspected(const WorkerChannel& channel, const std::string& worker,
                        const std::string& request_id, base::Result<job::Inspection> inspection);
   void WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker,

@@ -105,6 +105,16 @@ void Coordinator::WorkerDeviceChanged(const WorkerChannel& channel,
     Apply(std::move(change));
 }
 
+void Coordinator::WorkerToldFaults(const WorkerChannel& channel, core::DeviceFaultsTold told) {
+  if (workers_.Hear(told.worker, channel, parts_.clock.Steady()) == nullptr) return;
+  for (const job::DeviceFault& fault : told.faults) {
+    parts_.log.Warning("device_fault", {{"worker", told.worker},
+                                        {"xid", std::to_string(fault.xid)},
+                                        {"class", std::string(Name(job::ClassOf(fault.xid)))}});
+  }
+  Apply(std::move(told));
+}
+
 void Coordinator::WorkerInspected(const WorkerChannel& channel, const std::string& worker,
                                   const std::string& request_id,
                                   base::Result<job::Inspection> inspection) {

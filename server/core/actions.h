@@ -54,12 +54,18 @@ struct RemoveDrain {
   std::string target;
 };
 
-// Rows of attempts, ranks, workers, drains and leases are whole: inserted, or replacing the row of
-// the same key.
-using Persist =
-    std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection, UpdateSpec,
-                 RemoveJob, AttemptRow, RankRow, WorkerRow, RemoveWorker, DrainRow, RemoveDrain,
-                 LeaseRow, EventRow, MetricRows, AckRow, ArtefactRow, ContinuationRow>;
+// The fault is over.
+struct RemoveFault {
+  std::string worker;
+  int64_t xid = 0;
+};
+
+// Rows of attempts, ranks, workers, drains, faults and leases are whole: inserted, or replacing the
+// row of the same key.
+using Persist = std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection,
+                             UpdateSpec, RemoveJob, AttemptRow, RankRow, WorkerRow, RemoveWorker,
+                             DrainRow, RemoveDrain, FaultRow, RemoveFault, LeaseRow, EventRow,
+                             MetricRows, AckRow, ArtefactRow, ContinuationRow>;
 
 // To the worker: start the rank, unless it holds it already. The plan lacks bind_address and
 // directory, which the worker fills in.

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/faults.h"
 #include "server/core/handlers.h"
 
 namespace trainctl::core {
@@ -9,7 +10,7 @@ namespace {
 
 void Update(Turn& turn) {
   for (const auto& [name, worker] : turn.state.workers) {
-    turn.state.free.SetDrained(worker.device, DrainOf(turn.state, worker.row) != nullptr);
+    turn.state.free.SetDrained(worker.device, IsKeptOut(turn.state, worker.row));
     UpdateFree(turn, worker);
   }
   turn.placement_may_change = true;  // who could use these devices only holds back nothing now
@@ -37,6 +38,8 @@ void Handle(Turn& turn, const DevicesDrained& event) {
 void Handle(Turn& turn, const DevicesUndrained& event) {
   for (const std::string& target : TargetsOf(turn.state, event.target)) {
     if (turn.state.drains.erase(target) > 0) turn.Persist(RemoveDrain{target});
+    const auto worker = turn.state.workers.find(target);
+    if (worker != turn.state.workers.end()) ClearFaults(turn, worker->second);
   }
   Update(turn);
 }

@@ -58,8 +58,9 @@ struct WorkerHello {
   WorkerRow worker;  // last_seen is set by Step
   std::vector<HeldRank> held;
   bool device_free = false;
-  std::string device_reason;  // why it is not; may be empty
-  std::string incarnation;    // of its process: for the shell
+  std::string device_reason;             // why it is not; may be empty
+  std::string incarnation;               // of its process: for the shell
+  std::vector<job::DeviceFault> faults;  // as of DeviceFaultsTold
 };
 
 // The worker's stream ended. last_heard: when its last message came (a shell that ends a silent
@@ -93,6 +94,12 @@ struct DeviceStateChanged {
   std::string reason;  // why it is not
 };
 
+// All faults of the worker's device that count now.
+struct DeviceFaultsTold {
+  std::string worker;
+  std::vector<job::DeviceFault> faults;
+};
+
 // What became of InspectJob. kInvalid: the worker looked, and can't read the model or the data;
 // other errors: nobody looked.
 struct JobInspected {
@@ -115,7 +122,8 @@ struct DevicesDrained {
   std::string reason;
 };
 
-// The end of that; of a host also the end of what was said of its workers.
+// The end of that; of a host also the end of what was said of its workers. Faults of these devices
+// don't count any more.
 struct DevicesUndrained {
   std::string target;
 };
@@ -141,9 +149,9 @@ struct LeaseDeleted {
 // Once a second: deadlines are looked at.
 struct Tick {};
 
-using Event =
-    std::variant<JobsSubmitted, CancelRequested, JobsRemoved, WorkerHello, WorkerStreamLost,
-                 WorkerFenced, WorkerRemoved, DevicesDrained, DevicesUndrained, LeaseMade,
-                 LeaseExtended, LeaseDeleted, RankReported, DeviceStateChanged, JobInspected, Tick>;
+using Event = std::variant<JobsSubmitted, CancelRequested, JobsRemoved, WorkerHello,
+                           WorkerStreamLost, WorkerFenced, WorkerRemoved, DevicesDrained,
+                           DevicesUndrained, LeaseMade, LeaseExtended, LeaseDeleted, RankReported,
+                           DeviceStateChanged, DeviceFaultsTold, JobInspected, Tick>;
 
 }  // namespace trainctl::core

@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/ids.h"
 #include "common/estimate/prediction.h"
+#include "common/job/device_fault.h"
 #include "common/job/job.h"
 #include "common/job/outcome.h"
 #include "common/rank/metric.h"
@@ -174,6 +175,14 @@ struct DrainRow {
   std::string user;    // who said so; may be empty
   std::string reason;  // in their words; may be empty
   base::WallMicros at = 0;
+};
+
+// What a device's driver told of it last under an XID.
+struct FaultRow {
+  std::string worker;
+  std::string device_uuid;  // of another device of the worker's it says nothing
+  job::DeviceFault fault;
+  bool cleared = false;  // an operator has said that it does not count any more
 };
 
 // Devices that are one user's for a time. Which they are is decided when it is made.

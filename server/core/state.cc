@@ -70,11 +70,20 @@ std::vector<base::JobId> JobsOn(const State& state, const std::string& target) {
   return {jobs.begin(), jobs.end()};
 }
 
+namespace {
+
+bool IsDirty(const Worker& worker) {
+  return worker.word != DeviceWord::kFree || !worker.strays.empty();
+}
+
+}  // namespace
+
 std::string_view WorkerState(const State& state, const Worker& worker) {
   if (!worker.connected && worker.lost) return "LOST";
   if (worker.holder) return "BUSY";
   if (!worker.connected) return "LOST";
-  if (worker.word != DeviceWord::kFree || !worker.strays.empty()) return "DIRTY";
+  if (const FaultRow* fault = WorstFault(state, worker.row.name)) return FaultState(*fault);
+  if (IsDirty(worker)) return "DIRTY";
   if (OwnerOfHost(state, worker.row.host) != nullptr) return "BUSY";
   if (DrainOf(state, worker.row) != nullptr) return "DRAINED";
   return ActiveLeaseOf(state, worker.row.name) == nullptr ? "READY" : "LEASED";
@@ -83,7 +92,7 @@ std::string_view WorkerState(const State& state, const Worker& worker) {
 namespace {
 
 std::string WhyDirty(const State& state, const Worker& worker) {
-  if (WorkerState(state, worker) != "DIRTY") return "";
+  if (worker.holder || !worker.connected || !IsDirty(worker)) return "";
   if (!worker.strays.empty()) {
     const job::RankKey& stray = worker.strays.front();
     const std::string what = IsInGap(state, stray.job)
@@ -110,8 +119,14 @@ std::string WhoLeases(const State& state, const Worker& worker) {
 std::string WorkerReason(const State& state, const Worker& worker) {
   const std::string dirty = WhyDirty(state, worker);
   const DrainRow* drain = DrainOf(state, worker.row);
-  std::string text = drain == nullptr ? "" : "drained" + DrainText(*drain);
-  for (const std::string& other : {dirty, WhoLeases(state, worker)}) {
+  const FaultRow* fault = WorstFault(state, worker.row.name);
+  std::string text;
+  if (fault != nullptr) {
+    const std::string_view as = FaultState(*fault);
+    text = (WorkerState(state, worker) == as ? "" : std::string(as) + ": ") + FaultText(*fault);
+  }
+  const std::string drained = drain == nullptr ? "" : "drained" + DrainText(*drain);
+  for (const std::string& other : {drained, dirty, WhoLeases(state, worker)}) {
     if (!text.empty() && !other.empty()) text += "; ";
     text += other;
   }

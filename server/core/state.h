@@ -205,11 +205,12 @@ struct State {
   std::map<base::JobId, Inspecting> inspecting;  // a worker is asked; its job may be gone by now
   std::map<base::JobId, Job*>
       live;  // those that are not: into `jobs`, whose nodes stay where they are
-  std::set<base::JobId> preemptible;                  // of those the ones that allow it
-  std::map<std::string, Held> held;                   // by user
-  std::map<std::string, Worker> workers;              // by name
-  std::map<std::string, std::vector<Worker*>> hosts;  // each host's, into `workers`
-  std::map<std::string, DrainRow> drains;             // by target
+  std::set<base::JobId> preemptible;                          // of those the ones that allow it
+  std::map<std::string, Held> held;                           // by user
+  std::map<std::string, Worker> workers;                      // by name
+  std::map<std::string, std::vector<Worker*>> hosts;          // each host's, into `workers`
+  std::map<std::string, DrainRow> drains;                     // by target
+  std::map<std::string, std::map<int64_t, FaultRow>> faults;  // by worker and XID
   int64_t next_lease = 1;
   std::map<int64_t, Lease> leases;  // not over
   // Of each worker the leases whose end is to come, by their start: none overlap.
@@ -249,6 +250,17 @@ std::optional<base::JobId> HolderOf(const State& state, const Worker& worker);
 // Why nothing new is placed on the worker's device; nullptr: it is not drained.
 const DrainRow* DrainOf(const State& state, const WorkerRow& worker);
 
+// Faults of the worker's device that its driver told, the gravest first (faults.h).
+std::vector<const FaultRow*> FaultsOf(const State& state, const std::string& worker);
+bool KeepsOut(const FaultRow& fault);  // new jobs are kept away by it
+// The gravest that keeps new jobs away; nullptr: none does.
+const FaultRow* WorstFault(const State& state, const std::string& worker);
+// Of one that keeps new jobs away: "BAD" | "SUSPECT"; and what it is, when, and what ends it.
+std::string_view FaultState(const FaultRow& fault);
+std::string FaultText(const FaultRow& fault);
+// Nothing new is placed on the worker's device: it is drained, or has a fault.
+bool IsKeptOut(const State& state, const WorkerRow& worker);
+
 // The jobs that have the device of the worker, or one of the host, that is called so.
 std::vector<base::JobId> JobsOn(const State& state, const std::string& target);
 
@@ -258,13 +270,14 @@ std::string DrainText(const DrainRow& drain);
 // Whether a worker or a host is called so.
 bool IsTarget(const State& state, const std::string& name);
 
-// "READY" | "BUSY" | "LOST" | "DIRTY" | "DRAINED" | "LEASED", as people see a worker. BUSY: a job
-// has its device, which may be drained. DRAINED: it would be READY. LEASED: it is, for the jobs of
-// its lease. DIRTY:
-// its device is not free, or not known to be, though nothing of ours should run on it.
+// "READY" | "BUSY" | "LOST" | "BAD" | "SUSPECT" | "DIRTY" | "DRAINED" | "LEASED", as people see a
+// worker. BUSY: a job has its device, which may be drained or faulty. BAD and SUSPECT: its driver
+// told of a fault. DIRTY: its device is not free, or not known to be, though nothing of ours should
+// run on it. DRAINED: it would be READY. LEASED: it is, for the jobs of its lease.
 std::string_view WorkerState(const State& state, const Worker& worker);
 
-// Of DIRTY and of a drained device: why, in plain words; and who has leased it next. Else empty.
+// Of DIRTY, and of a faulty or drained device: why, in plain words; and who has leased it next.
+// Else empty.
 std::string WorkerReason(const State& state, const Worker& worker);
 
 // The job with a live attempt that has a rank there, though that rank may have ended; or none.

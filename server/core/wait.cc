@@ -18,6 +18,7 @@ base::WallMicros SinceWhen(const State& state, const Worker& worker, const Job* 
                            const Now& now) {
   if (holder != nullptr) return holder->attempt->row.placed_at;
   if (!worker.connected) return now.wall - (now.steady - worker.away_since);
+  if (const FaultRow* fault = WorstFault(state, worker.row.name)) return fault->fault.at;
   const DrainRow* drain = DrainOf(state, worker.row);
   return drain == nullptr ? 0 : drain->at;
 }

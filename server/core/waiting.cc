@@ -144,23 +144,32 @@ std::string WhoHas(const State& state, const Job& waiting, ClassId id, const Now
   return text;
 }
 
-// Who has drained so many devices that too few are left: "3 of 4 are drained: vm by ann: a fan is
-// broken". Of the class that has most.
+// What keeps so many devices out that too few are left: "3 of 4 are drained: vm by ann: a fan is
+// broken", or "… are kept out: vm/0 is BAD: XID 79 (…)". Of the class that has most.
 std::string WhoDrained(const State& state, const Job& job, const std::vector<ClassId>& possible) {
   const ClassId most = *std::ranges::max_element(
       possible, {}, [&](ClassId id) { return CountOf(state, job, id).total; });
   const ReachCount count = CountOf(state, job, most);
-  std::string text =
-      std::to_string(count.drained) + " of " + std::to_string(count.total) + " are drained";
   std::set<std::string> targets;
+  std::string who;
+  bool has_fault = false;
+  const auto add = [&](const std::string& target, const std::string& why) {
+    if (targets.insert(target).second) who += (targets.size() == 1 ? ": " : "; ") + target + why;
+  };
   for (const auto& [name, worker] : state.workers) {
     const DrainRow* drain = DrainOf(state, worker.row);
-    if (drain == nullptr || state.free.entry(worker.device).device_class != most) continue;
+    const FaultRow* fault = WorstFault(state, name);
+    if (state.free.entry(worker.device).device_class != most) continue;
     if (!Reaches(state, job, worker.device)) continue;
-    if (targets.insert(drain->target).second)
-      text += (targets.size() == 1 ? ": " : "; ") + drain->target + DrainText(*drain);
+    if (fault != nullptr) {
+      has_fault = true;
+      add(name, " is " + std::string(FaultState(*fault)) + ": " + FaultText(*fault));
+    } else if (drain != nullptr) {
+      add(drain->target, DrainText(*drain));
+    }
   }
-  return text;
+  return std::to_string(count.drained) + " of " + std::to_string(count.total) +
+         (has_fault ? " are kept out" : " are drained") + who;
 }
 
 std::string LeaseSpan(const Lease& lease) {
@@ -246,7 +255,7 @@ std::string Obstacle(const State& state, const Job& job, const Worker& worker, c
   }
   const Lease* lease = ActiveLeaseOf(state, worker.row.name);
   if (lease != nullptr && lease->row.id != job.lease) return LeaseSpan(*lease) + " has " + device;
-  return worker.word == DeviceWord::kFree && DrainOf(state, worker.row) == nullptr
+  return worker.word == DeviceWord::kFree && !IsKeptOut(state, worker.row)
              ? ""
              : device + " is " + std::string(WorkerState(state, worker));
 }

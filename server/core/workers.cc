@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "server/core/faults.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/lease_events.h"
@@ -38,6 +39,13 @@ bool IsStored(const State& state, const WorkerRow& row) {
   };
   const auto found = state.workers.find(row.name);
   return found != state.workers.end() && key(found->second.row) == key(row);
+}
+
+// Faults of the device before say nothing of it.
+bool HasOtherDevice(const State& state, const WorkerRow& row) {
+  const auto faults = state.faults.find(row.name);
+  return faults != state.faults.end() &&
+         faults->second.begin()->second.device_uuid != row.device.uuid;
 }
 
 const HeldRank* FindHeld(const WorkerHello& event, const job::RankKey& key) {
@@ -132,7 +140,7 @@ Worker& DescribeWorker(State& state, const WorkerRow& row) {
   }
   worker.row = row;
   state.free.SetLinks(worker.device, row.device);
-  state.free.SetDrained(worker.device, DrainOf(state, row) != nullptr);
+  state.free.SetDrained(worker.device, IsKeptOut(state, row));
   RestoreLeaseOf(state, worker);
   return worker;
 }
@@ -141,6 +149,7 @@ void Handle(Turn& turn, const WorkerHello& event) {
   if (std::string why = WhyForeign(turn.state, event); !why.empty())
     return turn.Perform(RefuseWorker{event.worker.name, {base::Code::kConflict, std::move(why)}});
   const bool is_stored = IsStored(turn.state, event.worker);
+  if (HasOtherDevice(turn.state, event.worker)) ForgetFaults(turn, event.worker.name);
   Worker& worker = DescribeWorker(turn.state, event.worker);
   if (worker.lost && worker.holder)
     Say(turn, worker.holder->job, "worker " + worker.row.name + " is back");
@@ -153,6 +162,7 @@ void Handle(Turn& turn, const WorkerHello& event) {
   turn.Perform(MakeWelcome(turn.state, event));
   turn.placement_may_change = true;  // it may look at jobs, though it be busy
   DealWithStrays(turn, worker, event);
+  TakeFaults(turn, worker, event.faults);
   if (worker.holder) TakeUpHolder(turn, worker, event);
   UpdateFree(turn, worker);
 }
@@ -200,6 +210,7 @@ void Handle(Turn& turn, const WorkerRemoved& event) {
   LeaveHost(turn.state, found->second);
   turn.state.workers.erase(found);
   turn.Persist(RemoveWorker{event.worker});
+  ForgetFaults(turn, event.worker);
   if (!IsTarget(turn.state, event.worker) && turn.state.drains.erase(event.worker) > 0)
     turn.Persist(RemoveDrain{event.worker});
   turn.placement_may_change = true;  // who could use its device only holds back nothing now

@@ -9,6 +9,7 @@
 #include "common/rank/rank_json.h"
 #include "common/wire/artifact.h"
 #include "common/wire/device.h"
+#include "common/wire/device_fault.h"
 #include "common/wire/rank_key.h"
 #include "common/wire/rank_report.h"
 #include "common/wire/texts.h"
@@ -107,6 +108,7 @@ base::Result<core::WorkerHello> DecodeHello(const v1::Hello& message) {
   hello.worker.device = std::move(*device);
   hello.device_free = message.device_free();
   hello.device_reason = message.device_reason();
+  hello.faults = wire::FromWire(message.device_faults());
   for (const v1::HeldRank& held : message.held()) {
     const auto key = wire::ReadRankKey(held.job(), held.attempt(), held.rank());
     if (!key) return Invalid("hello.held." + key.error().message);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/wire/artifact.h"
+#include "common/wire/device_fault.h"
 #include "common/wire/samples.h"
 #include "server/rpc/status.h"
 #include "server/rpc/worker_messages.h"
@@ -56,6 +57,10 @@ WorkerStream::Step WorkerStream::Decode() {
     case v1::WorkerMessage::kDeviceState:
       return [this, state = in_.device_state()] {
         backend_.coordinator.WorkerDeviceChanged(*this, {worker_, state.free(), state.reason()});
+      };
+    case v1::WorkerMessage::kDeviceFaults:
+      return [this, faults = wire::FromWire(in_.device_faults().faults())] {
+        backend_.coordinator.WorkerToldFaults(*this, {worker_, faults});
       };
     default: return Skip({base::Code::kInvalid, "no message that this version knows"});
   }

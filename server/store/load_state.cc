@@ -56,6 +56,14 @@ std::vector<core::DrainRow> LoadDrains(Database& database) {
   return drains;
 }
 
+std::vector<core::FaultRow> LoadFaults(Database& database) {
+  Statement statement(database,
+                      "SELECT " + std::string(kFaultColumns) + " FROM faults ORDER BY worker, xid");
+  std::vector<core::FaultRow> faults;
+  while (statement.Next()) VisitFault(faults.emplace_back(), ColumnReader(database, statement));
+  return faults;
+}
+
 std::vector<core::LeaseRow> LoadLeases(Database& database) {
   Statement statement(database, "SELECT " + std::string(kLeaseColumns) +
                                     " FROM leases WHERE over_at = 0 ORDER BY id");
@@ -150,6 +158,7 @@ core::StoredState LoadState(Database& database) {
   state.next_group = NextId(database, "groups");
   state.workers = LoadWorkers(database);
   state.drains = LoadDrains(database);
+  state.faults = LoadFaults(database);
   state.next_lease = NextId(database, "leases");
   state.leases = LoadLeases(database);
   state.groups = LoadGroups(database);

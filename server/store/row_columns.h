@@ -69,6 +69,12 @@ void VisitDrain(Row& row, Visit&& visit) {
   visit(row.target, row.user, row.reason, row.at);
 }
 
+inline constexpr const char* kFaultColumns = "worker, device_uuid, xid, at, cleared";
+template <class Row, class Visit>
+void VisitFault(Row& row, Visit&& visit) {
+  visit(row.worker, row.device_uuid, row.fault.xid, row.fault.at, row.cleared);
+}
+
 // leases, without their devices.
 inline constexpr const char* kLeaseColumns =
     "id, name, user, request_id, start_at, end_at, created_at, over_at";

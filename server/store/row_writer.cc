@@ -143,6 +143,18 @@ void RowWriter::Write(const core::RemoveDrain& row) {
   statement.Run();
 }
 
+void RowWriter::Write(const core::FaultRow& row) {
+  Statement& statement = database_.Prepared(Replace("faults", kFaultColumns));
+  VisitFault(row, ColumnWriter(statement));
+  statement.Run();
+}
+
+void RowWriter::Write(const core::RemoveFault& row) {
+  Statement& statement = database_.Prepared("DELETE FROM faults WHERE worker = ? AND xid = ?");
+  ColumnWriter{statement}(row.worker, row.xid);
+  statement.Run();
+}
+
 // Which devices it has never changes.
 void RowWriter::Write(const core::LeaseRow& row) {
   Statement& statement = database_.Prepared(

@@ -32,6 +32,8 @@ class RowWriter {
   void Write(const core::RemoveWorker& row);
   void Write(const core::DrainRow& row);
   void Write(const core::RemoveDrain& row);
+  void Write(const core::FaultRow& row);
+  void Write(const core::RemoveFault& row);
   void Write(const core::LeaseRow& row);
   void Write(const core::EventRow& row);
   void Write(const core::MetricRows& rows) { metrics_.Write(rows); }

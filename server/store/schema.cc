@@ -299,10 +299,22 @@ constexpr const char* kGaps = R"sql(
 CREATE TABLE gaps (first INTEGER NOT NULL, last INTEGER NOT NULL) STRICT;
 )sql";
 
+// By a worker's XIDs. cleared: by an operator.
+constexpr const char* kFaults = R"sql(
+CREATE TABLE faults (
+  worker TEXT NOT NULL,
+  device_uuid TEXT NOT NULL,
+  xid INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  cleared INTEGER NOT NULL,
+  PRIMARY KEY (worker, xid)
+) STRICT;
+)sql";
+
 constexpr std::array kMigrations = {kVersion1,  kVersion2,   kVersion3,  kVersion4,  kVersion5,
                                     kVersion6,  kSite,       kVersion8,  kVersion9,  kVersion10,
                                     kVersion11, kVersion12,  kVersion13, kVersion14, kContinuations,
-                                    kLeases,    kRemovedUse, kLabels,    kGaps};
+                                    kLeases,    kRemovedUse, kLabels,    kGaps,      kFaults};
 
 }  // namespace
 

@@ -20,6 +20,14 @@ v1::WorkerView EncodeWorker(const core::State& state, const core::Worker& worker
     view.mutable_drain()->set_reason(drain->reason);
     view.mutable_drain()->set_at(drain->at);
   }
+  for (const core::FaultRow* fault : core::FaultsOf(state, worker.row.name)) {
+    v1::FaultView& told = *view.add_faults();
+    told.set_xid(fault->fault.xid);
+    told.set_meaning(std::string(job::MeaningOf(fault->fault.xid)));
+    told.set_class_(std::string(Name(job::ClassOf(fault->fault.xid))));
+    told.set_at(fault->fault.at);
+    told.set_keeps_out(core::KeepsOut(*fault));
+  }
   if (const auto holder = core::HolderOf(state, worker)) view.set_job(base::ToString(*holder));
   *view.mutable_device() = wire::ToWire(worker.row.device);
   if (session != nullptr && session->device)

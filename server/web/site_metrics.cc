@@ -86,8 +86,9 @@ void AddQueue(const coordinator::Coordinator& coordinator, Exposition* text) {
 
 void AddDevices(const coordinator::Coordinator& coordinator, Exposition* text) {
   const core::State& state = coordinator.state();
-  std::map<std::string, int64_t> states = {{"READY", 0}, {"BUSY", 0},    {"LOST", 0},
-                                           {"DIRTY", 0}, {"DRAINED", 0}, {"LEASED", 0}};
+  std::map<std::string, int64_t> states = {{"READY", 0},   {"BUSY", 0},    {"LOST", 0},
+                                           {"BAD", 0},     {"SUSPECT", 0}, {"DIRTY", 0},
+                                           {"DRAINED", 0}, {"LEASED", 0}};
   for (const auto& [name, worker] : state.workers)
     ++states[std::string(core::WorkerState(state, worker))];
   text->Family("trainctl_devices", "gauge", "Devices of the inventory by state.");
@@ -102,6 +103,23 @@ void AddDevices(const coordinator::Coordinator& coordinator, Exposition* text) {
       if (left-- == 0) break;
       const auto value = gauge.measure(worker, SampleOf(coordinator, name));
       if (value) text->Sample({{"worker", name}}, *value);
+    }
+  }
+}
+
+// By XID, so that an alert can name it.
+void AddFaults(const coordinator::Coordinator& coordinator, Exposition* text) {
+  text->Family("trainctl_device_fault", "gauge",
+               "1 for each XID that a device's driver told of, by class; cleared ones left out.");
+  int left = kMaxWorkers;
+  for (const auto& [worker, faults] : coordinator.state().faults) {
+    if (left-- == 0) break;
+    for (const auto& [xid, fault] : faults) {
+      if (fault.cleared) continue;
+      text->Sample({{"worker", worker},
+                    {"xid", std::to_string(xid)},
+                    {"class", std::string(Name(job::ClassOf(xid)))}},
+                   1);
     }
   }
 }
@@ -159,6 +177,7 @@ std::string SiteMetrics(const MetricsSource& source) {
   AddJobs(source.jobs, &text);
   AddQueue(source.coordinator, &text);
   AddDevices(source.coordinator, &text);
+  AddFaults(source.coordinator, &text);
   AddHosts(source.coordinator, &text);
   AddCalls(source.meters, &text);
   AddStore(source.meters, &text);

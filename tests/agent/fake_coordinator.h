@@ -30,6 +30,7 @@ class FakeCoordinator {
         reports;  // stored ones, by sequence from 1
     std::map<job::RankKey, std::string> logs;
     std::vector<v1::DeviceState> device_states;
+    std::vector<v1::DeviceFaults> device_faults;
     std::vector<v1::InspectResult> inspections;
     std::vector<v1::ArtifactResult> artifacts;
     int64_t heartbeats = 0;

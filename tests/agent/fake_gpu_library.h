@@ -23,6 +23,8 @@ struct FakeDriver {
                               .energy_joules = 1000};
   std::vector<agent::GpuProcess> processes;
   std::map<std::pair<int64_t, int64_t>, job::LinkKind> links;  // by indices; others: NVLink
+  std::vector<int64_t> xids;                                   // that nobody has asked for yet
+  bool reset_pending = false;
   bool answers = true;
 
   template <class Change>
@@ -54,6 +56,10 @@ class FakeGpuLibrary : public agent::GpuLibrary {
   base::Result<std::vector<agent::GpuProcess>> Processes(int64_t) override {
     const std::lock_guard lock(driver_.mutex);
     return driver_.processes;
+  }
+  agent::GpuFaults Faults(int64_t) override {
+    const std::lock_guard lock(driver_.mutex);
+    return {std::exchange(driver_.xids, {}), driver_.reset_pending};
   }
   job::LinkKind Link(int64_t from, int64_t to) override {
     const std::lock_guard lock(driver_.mutex);

@@ -56,6 +56,8 @@ class PatientGpuLibraryTest : public testing::Test {
 TEST_F(PatientGpuLibraryTest, PassesAnswersOn) {
   const auto library = Open(kLong);
   ASSERT_TRUE(library);
+  driver_->facts.xids = {79, 31};
+  EXPECT_EQ((*library)->Faults(0).xids, (std::vector<int64_t>{79, 31}));
   EXPECT_EQ((*library)->DriverVersion(), "580.95.05");
   EXPECT_EQ((*library)->Gpus().size(), 1u);
   for (int i = 0; i < 100; ++i) EXPECT_EQ((*library)->Sample(0)->power_watts, 300);

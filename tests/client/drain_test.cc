@@ -24,5 +24,21 @@ TEST_F(DrainTest, DrainSaysWhatStillRunsThere) {
   EXPECT_EQ(Trainctl({"drain", "c"}).code, kExitNotFound);
 }
 
+TEST_F(DrainTest, AFaultyDeviceIsCountedAndNamed) {
+  v1::WorkerView bad = CpuWorker("a/0", "BAD");
+  bad.set_reason("XID 79 (the GPU has fallen off the bus) at 2026-12-01 14:00:00 UTC");
+  v1::FaultView& fault = *bad.add_faults();
+  fault.set_xid(79);
+  fault.set_class_("bad");
+  fault.set_keeps_out(true);
+  coordinator_.workers = {bad, CpuWorker("a/1", "SUSPECT")};
+  EXPECT_NE(Trainctl({"status"}).out.find("0 of 2 devices busy, 1 bad, 1 suspect"),
+            std::string::npos);
+  EXPECT_NE(Trainctl({"workers"}).out.find("XID 79"), std::string::npos);
+  const Json record = Json::parse(Trainctl({"workers", "-o", "json"}).out)["workers"][0];
+  EXPECT_EQ(record["faults"][0]["xid"], 79);
+  EXPECT_EQ(record["faults"][0]["keeps_out"], true);
+}
+
 }  // namespace
 }  // namespace trainctl::client

@@ -296,6 +296,35 @@ TEST_F(CoordinatorTest, ADrainIsKeptOverARestartAndRecorded) {
   loop_.Call([&] { EXPECT_TRUE(store_.LoadState().value().drains.empty()); });
 }
 
+TEST_F(CoordinatorTest, AFaultIsKeptOverARestartUntilItsDeviceIsUndrained) {
+  Join(channel_);
+  loop_.Call([&] { coordinator_.WorkerToldFaults(channel_, {"a/0", {{79, 5}, {31, 6}}}); });
+  std::promise<void> undrained;
+  const auto stored = [&] {
+    std::vector<core::FaultRow> faults;
+    loop_.Call([&] { faults = store_.LoadState().value().faults; });
+    return faults;
+  };
+  while (stored().size() < 2) std::this_thread::yield();
+  EXPECT_FALSE(stored().at(1).cleared);
+  loop_.Call([&] {
+    const v1::WorkerView view = views::EncodeWorker(
+        coordinator_.state(), coordinator_.state().workers.at("a/0"), nullptr, {1, 1});
+    EXPECT_EQ(view.state(), "BAD");
+    ASSERT_EQ(view.faults_size(), 2);
+    EXPECT_EQ(view.faults(0).xid(), 79) << "the gravest first";
+    EXPECT_EQ(view.faults(0).class_(), "bad");
+    EXPECT_TRUE(view.faults(0).keeps_out());
+    EXPECT_FALSE(view.faults(1).keeps_out());
+    coordinator_.UndrainDevices("a/0", Ops(), [&](const base::Status& status) {
+      EXPECT_TRUE(status.ok());
+      undrained.set_value();
+    });
+  });
+  undrained.get_future().get();
+  EXPECT_TRUE(stored().at(1).cleared);
+}
+
 TEST_F(CoordinatorTest, LogsAreKeptOfRanksThatTheWorkerHas) {
   Join(channel_);
   ASSERT_TRUE(Submit("r1").ok());

@@ -42,6 +42,12 @@ struct Printer {
     out << row.target << " is drained" << DrainText(row) << "\n";
   }
   void operator()(const RemoveDrain& row) { out << row.target << " is not drained any more\n"; }
+  void operator()(const FaultRow& row) {
+    out << row.worker << " has XID " << row.fault.xid << (row.cleared ? ", cleared" : "") << "\n";
+  }
+  void operator()(const RemoveFault& row) {
+    out << row.worker << " has XID " << row.xid << " no more\n";
+  }
   void operator()(const LeaseRow& row) {
     out << LeaseText(row) << " has";
     for (const std::string& worker : row.workers) out << " " << worker;
@@ -234,6 +240,9 @@ std::string Describe(const StoredState& stored) {
   for (const DrainRow& drain : stored.drains)
     out << "drained " << drain.target << "|" << drain.user << "|" << drain.reason << "|" << drain.at
         << "\n";
+  for (const FaultRow& fault : stored.faults)
+    out << "fault " << fault.worker << "|" << fault.device_uuid << "|" << fault.fault.xid << "|"
+        << fault.fault.at << "|" << fault.cleared << "\n";
   for (const LeaseRow& lease : stored.leases) {
     out << "lease " << lease.id << "|" << lease.name << "|" << lease.user << "|" << lease.request_id
         << "|" << lease.start << "|" << lease.end << "|" << lease.created_at;

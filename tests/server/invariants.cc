@@ -164,6 +164,10 @@ void MemoryIsWhatIsStored(const SimCluster& cluster) {
   in_memory.acks.clear();
   in_memory.drains.clear();
   for (const auto& [target, drain] : cluster.state().drains) in_memory.drains.push_back(drain);
+  in_memory.faults.clear();
+  for (const auto& [worker, faults] : cluster.state().faults) {
+    for (const auto& [xid, fault] : faults) in_memory.faults.push_back(fault);
+  }
   in_memory.leases.clear();
   for (const auto& [id, lease] : cluster.state().leases) in_memory.leases.push_back(lease.row);
   for (const auto& [id, job] : cluster.state().jobs) {

@@ -41,6 +41,7 @@ StoredState Ledger::LoadState() const {
   state.next_group = last_group_.value + 1;
   for (const auto& [name, worker] : workers_) state.workers.push_back(worker);
   for (const auto& [target, drain] : drains_) state.drains.push_back(drain);
+  for (const auto& [key, fault] : faults_) state.faults.push_back(fault);
   state.next_lease = last_lease_ + 1;
   for (const auto& [id, lease] : leases_) {
     if (lease.over_at == 0) state.leases.push_back(lease);

@@ -54,6 +54,8 @@ class Ledger {
   void Write(const RemoveWorker& row) { workers_.erase(row.worker); }
   void Write(const DrainRow& row) { drains_[row.target] = row; }
   void Write(const RemoveDrain& row) { drains_.erase(row.target); }
+  void Write(const FaultRow& row) { faults_[{row.worker, row.fault.xid}] = row; }
+  void Write(const RemoveFault& row) { faults_.erase({row.worker, row.xid}); }
   void Write(const LeaseRow& row) {
     last_lease_ = std::max(last_lease_, row.id);
     leases_[row.id] = row;
@@ -73,6 +75,7 @@ class Ledger {
   std::map<job::RankKey, RankRow> ranks_;
   std::map<std::string, WorkerRow> workers_;
   std::map<std::string, DrainRow> drains_;
+  std::map<std::pair<std::string, int64_t>, FaultRow> faults_;
   int64_t last_lease_ = 0;
   std::map<int64_t, LeaseRow> leases_;
   std::map<base::GroupId, GroupRow> groups_;

@@ -72,6 +72,16 @@ std::vector<HeldRank> ParseHeld(const std::string& text) {
   return held;
 }
 
+// "79@5,31@6": XIDs, and when.
+std::vector<job::DeviceFault> ParseFaults(const std::string& text) {
+  std::vector<job::DeviceFault> faults;
+  for (const std::string& item : Split(text, ',')) {
+    const Words parts = Split(item, '@');
+    faults.push_back({std::stoll(parts.at(0)), std::stoll(parts.at(1)) * 1'000'000});
+  }
+  return faults;
+}
+
 WorkerHello MakeHello(const std::string& name, const Settings& settings, bool is_dirty) {
   WorkerHello hello;
   const Words parts = Split(name, '/');
@@ -88,6 +98,8 @@ WorkerHello MakeHello(const std::string& name, const Settings& settings, bool is
     hello.worker.device.name = job::CpuSlotName(hello.worker.device.threads);
   hello.worker.device.memory_bytes = GetNumber(settings, "memory_gib", 80) << 30;
   hello.worker.device.labels = job::ParseLabels(Get(settings, "labels", "")).value();
+  hello.worker.device.uuid = Get(settings, "uuid", "");
+  hello.faults = ParseFaults(Get(settings, "faults", ""));
   hello.held = ParseHeld(Get(settings, "held", ""));
   const bool is_busy = std::any_of(hello.held.begin(), hello.held.end(),
                                    [](const HeldRank& held) { return held.running; });
@@ -216,6 +228,7 @@ std::string Scenario::Run(const std::string& line) {
     return Feed(event);
   }
   if (verb == "device") return Device(words);
+  if (verb == "faults") return Faults(words);
   if (verb == "inspected")
     return Feed(JobInspected{*base::ParseJobId(words.at(1)), words.at(2), MakeAnswer(words.at(3))});
   if (verb == "wait") return Wait(std::stoll(words.at(1)));
@@ -354,6 +367,10 @@ std::string Scenario::Device(const Words& words) {
   for (size_t i = 1; i + 1 < words.size(); ++i)
     text += Feed(DeviceStateChanged{words[i], is_free, is_free ? "" : "12.0 GiB in use"});
   return text;
+}
+
+std::string Scenario::Faults(const Words& words) {
+  return Feed(DeviceFaultsTold{words.at(1), ParseFaults(Join(words, 2))});
 }
 
 std::string Scenario::Wait(int64_t seconds) {

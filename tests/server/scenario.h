@@ -71,6 +71,7 @@ class Scenario {
   std::string Submit(const Words& words);
   std::string Report(const Words& words);
   std::string Device(const Words& words);
+  std::string Faults(const Words& words);
   std::string Wait(int64_t seconds);
   std::string Restart();
   std::vector<job::RankKey> RanksOf(const std::string& text) const;

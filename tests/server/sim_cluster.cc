@@ -67,6 +67,7 @@ bool SimCluster::Settle() {
     AdvanceRanks(false);
   }
   while (!state_.drains.empty()) Feed(DevicesUndrained{state_.drains.begin()->first});
+  for (const SimWorker& worker : workers_) Feed(DevicesUndrained{worker.name()});
   for (int round = 0; round < 20'000; ++round) {
     for (SimWorker& worker : workers_) Connect(worker);
     for (int i = 0; i < 20; ++i) Deliver();
@@ -237,9 +238,19 @@ void SimCluster::Remove() {
 // A device or a host, or the end of that.
 void SimCluster::Drain() {
   const SimWorker& worker = Any();
+  if (Chance(random_, 20)) return BreakDown(worker);
   const std::string target = Chance(random_, 50) ? worker.name() : worker.name().substr(0, 1);
   if (Chance(random_, 60)) return Feed(DevicesUndrained{target});
   Feed(DevicesDrained{target, "ops", "to be mended"});
+}
+
+// Its driver tells of faults, or of none any more.
+void SimCluster::BreakDown(const SimWorker& worker) {
+  std::vector<job::DeviceFault> faults;
+  for (const int64_t xid : {31, 79, 94}) {
+    if (Chance(random_, 30)) faults.push_back({xid, now_.wall});
+  }
+  if (worker.connected()) Feed(DeviceFaultsTold{worker.name(), faults});
 }
 
 void SimCluster::MakeLease() {
@@ -448,6 +459,8 @@ void SimCluster::ItsDeviceIsNotDrained(const StartRank& start) {
     ASSERT_NE(target, start.worker) << Short(start.key);
     ASSERT_NE(target, state_.workers.at(start.worker).row.host) << Short(start.key);
   }
+  for (const FaultRow* fault : FaultsOf(state_, start.worker))
+    ASSERT_FALSE(KeepsOut(*fault)) << Short(start.key) << " XID " << fault->fault.xid;
 }
 
 // While a lease has a device, nothing but its jobs is placed there; and they nowhere else.

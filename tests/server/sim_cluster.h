@@ -63,6 +63,7 @@ class SimCluster {
   void Cancel();
   void Remove();
   void Drain();
+  void BreakDown(const SimWorker& worker);
   void MakeLease();
   void ChangeLease();
   void Fault();

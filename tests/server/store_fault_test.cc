@@ -308,6 +308,20 @@ TEST(Migrate, OfAnOlderCoordinatorNothingIsDrained) {
   EXPECT_EQ(store->LoadState().value().drains.at(0).reason, "a fan is broken");
 }
 
+TEST(Migrate, OfAnOlderCoordinatorNoDeviceHasAFault) {
+  TemporaryFolder folder;
+  {
+    auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+    ASSERT_TRUE(Migrate(*database, Schema().first(19)).ok());
+  }
+  const auto store = OpenSqliteStore(folder.path()).value();
+  EXPECT_TRUE(store->LoadState().value().faults.empty());
+  ASSERT_TRUE(store->Apply({{core::FaultRow{"a/0", "GPU-a", {79, 5}}}, {}}).ok());
+  const core::FaultRow fault = store->LoadState().value().faults.at(0);
+  EXPECT_EQ(fault.worker, "a/0");
+  EXPECT_EQ(fault.fault, (job::DeviceFault{79, 5}));
+}
+
 TEST(Migrate, OfAnOlderCoordinatorNothingIsLeased) {
   TemporaryFolder folder;
   {

@@ -2,6 +2,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "common/wire/artifact.h"
+#include "common/wire/device_fault.h"
 #include "common/wire/earlier_runs.h"
 #include "common/wire/samples.h"
 #include "proto/trainctl.pb.h"
@@ -30,6 +31,17 @@ RC_GTEST_PROP(RoundTrip, OfADevicesPower, ()) {
 RC_GTEST_PROP(RoundTrip, OfADevicesSample, ()) {
   const auto message = Filled<v1::DeviceSample>();
   RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
+}
+
+TEST(RoundTrip, OfADevicesFaultsEachXidOnceAndNotTooMany) {
+  std::vector<job::DeviceFault> faults = {{79, 5}, {31, 6}};
+  v1::DeviceFaults message;
+  ToWire(faults, message.mutable_faults());
+  EXPECT_EQ(FromWire(message.faults()), faults);
+  ToWire({{79, 7}, {0, 8}, {-1, 9}}, message.mutable_faults());
+  EXPECT_EQ(FromWire(message.faults()), faults);
+  for (int64_t xid = 100; xid < 200; ++xid) ToWire({{xid, xid}}, message.mutable_faults());
+  EXPECT_EQ(FromWire(message.faults()).size(), job::kMaxFaults);
 }
 
 RC_GTEST_PROP(RoundTrip, OfAHostsSample, ()) {

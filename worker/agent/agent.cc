@@ -10,6 +10,7 @@
 #include "common/base/version.h"
 #include "common/wire/artifact.h"
 #include "common/wire/device.h"
+#include "common/wire/device_fault.h"
 #include "common/wire/rank_key.h"
 #include "proto/trainctl.pb.h"
 #include "worker/agent/encode.h"
@@ -39,6 +40,7 @@ Agent::Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions
       options_(std::move(options)),
       device_(device),
       device_watch_(device, clock),
+      fault_watch_(device, clock),
       launch_ability_(options_.directory, clock,
                       std::chrono::microseconds(options_.launch_rest).count()),
       inspections_(io, {options_.inspection_program,
@@ -88,6 +90,8 @@ void Agent::Up(const std::string& local_address) {
   const DeviceWord word = device_watch_.Look(Use());
   hello.set_device_free(word.free);
   hello.set_device_reason(word.reason);
+  fault_watch_.Look();
+  wire::ToWire(fault_watch_.faults(), hello.mutable_device_faults());
   hello.set_identity(worker_folder_.identity);
   hello.set_incarnation(options_.incarnation);
   hello.set_address(address_);
@@ -223,6 +227,7 @@ void Agent::RankEnded(const job::RankKey& key) {
   if (end.launch_error.empty()) launch_ability_.Succeeded();
   if (end.worker_fault) launch_ability_.Failed(end.launch_error);
   device_watch_.RankEnded();
+  CheckFaults();  // they are told before the end that they caused
   Pump();
   CheckDevice();
 }
@@ -270,6 +275,7 @@ void Agent::Tick() {
       usage.gpu ? *usage.gpu : SlotSample(rank_sample, device_.info().threads);
   device.foreign = foreign_processes_.Among(device_.Processes(), own);
   if (welcomed_ && uplink_.writable()) uplink_.Send(EncodeHeartbeat(device, usage.host));
+  CheckFaults();
   CheckDevice();
   Pump();
 }
@@ -286,6 +292,10 @@ void Agent::TickLater() {
 }
 
 // While the coordinator is away nothing is told: the next Hello says how the device is.
+void Agent::CheckFaults() {
+  if (fault_watch_.Look() && welcomed_) uplink_.Send(Encode(fault_watch_.faults()));
+}
+
 void Agent::CheckDevice() {
   if (!welcomed_) return;
   if (const std::optional<DeviceWord> word = device_watch_.Check(Use()))

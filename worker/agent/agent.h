@@ -18,6 +18,7 @@
 #include "worker/agent/artifact_reader.h"
 #include "worker/agent/device.h"
 #include "worker/agent/device_watch.h"
+#include "worker/agent/fault_watch.h"
 #include "worker/agent/foreign_processes.h"
 #include "worker/agent/held_rank.h"
 #include "worker/agent/host_sampler.h"
@@ -86,6 +87,7 @@ class Agent {
   void Pump();
   void Tick();
   void TickLater();
+  void CheckFaults();
   void CheckDevice();
   DeviceUse Use();
   Usage SampleUsage();
@@ -99,6 +101,7 @@ class Agent {
   WorkerFolder worker_folder_;
   HostSampler host_sampler_;
   DeviceWatch device_watch_;
+  FaultWatch fault_watch_;
   LaunchAbility launch_ability_;
   Inspections inspections_;
   ArtifactReader artifact_reader_;

@@ -28,6 +28,7 @@ class CpuSlot : public Device {
   const job::Device& info() const override { return info_; }
   std::optional<job::DeviceSample> Sample() override { return std::nullopt; }
   std::vector<GpuProcess> Processes() override { return {}; }
+  GpuFaults Faults() override { return {}; }
   std::string WhyNotFree() override { return {}; }
   // Threads of OpenMP (libgomp's, which torch brings) that wait shall sleep, not spin: other slots'
   // ranks want those cores.
@@ -90,6 +91,8 @@ class GpuDevice : public Device {
     base::Result<std::vector<GpuProcess>> found = library_->Processes(info_.index);
     return found ? std::move(*found) : std::vector<GpuProcess>();
   }
+
+  GpuFaults Faults() override { return library_->Faults(info_.index); }
 
   std::string WhyNotFree() override {
     const base::Result<job::DeviceSample> sample = library_->Sample(info_.index);

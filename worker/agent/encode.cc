@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/wire/artifact.h"
+#include "common/wire/device_fault.h"
 #include "common/wire/samples.h"
 #include "proto/trainctl.pb.h"
 
@@ -19,6 +20,12 @@ v1::WorkerMessage Encode(const DeviceWord& word) {
   v1::WorkerMessage message;
   message.mutable_device_state()->set_free(word.free);
   message.mutable_device_state()->set_reason(word.reason);
+  return message;
+}
+
+v1::WorkerMessage Encode(const std::vector<job::DeviceFault>& faults) {
+  v1::WorkerMessage message;
+  wire::ToWire(faults, message.mutable_device_faults()->mutable_faults());
   return message;
 }
 

@@ -18,6 +18,7 @@ namespace trainctl::agent {
 
 v1::WorkerMessage EncodeHeartbeat(const job::DeviceSample& device, const job::HostSample& host);
 v1::WorkerMessage Encode(const DeviceWord& word);
+v1::WorkerMessage Encode(const std::vector<job::DeviceFault>& faults);
 v1::WorkerMessage Encode(const std::string& request_id,
                          const base::Result<job::ArtifactPiece>& piece);
 

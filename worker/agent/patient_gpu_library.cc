@@ -104,6 +104,10 @@ class PatientGpuLibrary : public GpuLibrary {
     auto found = Ask<Answer>([index](GpuLibrary& library) { return library.Processes(index); });
     return found ? std::move(*found) : Answer(NoAnswer());
   }
+  GpuFaults Faults(int64_t index) override {
+    return Ask<GpuFaults>([index](GpuLibrary& library) { return library.Faults(index); })
+        .value_or(GpuFaults());
+  }
   job::LinkKind Link(int64_t from, int64_t to) override {
     return Ask<job::LinkKind>([from, to](GpuLibrary& library) { return library.Link(from, to); })
         .value_or(job::LinkKind::kUnknown);

@@ -140,7 +140,7 @@ export const succeeded = (job) => job.outcome === "SUCCEEDED";
 export const whyOf = (job) => (hasEnded(job) ? job.message : job.reason);
 export const isBusy = (worker) => worker.state === "BUSY";
 export const isAway = (worker) => worker.state === "LOST" || worker.state === "DIRTY";
-export const workerKind = (worker) => ({ READY: "good", BUSY: "", LEASED: "", DRAINED: "warn" }[worker.state] ?? "bad");
+export const workerKind = (worker) => ({ READY: "good", BUSY: "", LEASED: "", DRAINED: "warn", SUSPECT: "warn" }[worker.state] ?? "bad");
 
 export function stateText(job) {
   const expected = job.as_expected === null ? "" : job.as_expected ? " (as expected)" : " (not as expected)";

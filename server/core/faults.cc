@@ -1,0 +1,126 @@
+#include "server/core/faults.h"
+
+#include <algorithm>
+
+#include "server/core/handlers.h"
+#include "server/core/leases.h"
+
+namespace trainctl::core {
+namespace {
+
+using job::FaultClass;
+
+// What follows from a fault, for the job that ran there.
+std::string WhatFollows(const Worker& worker, FaultClass fault_class) {
+  switch (fault_class) {
+    case FaultClass::kApplication: return "the device is not to blame";
+    case FaultClass::kSuspect:
+      return "the device is SUSPECT: nothing new is placed there until it has been clean for a "
+             "while";
+    case FaultClass::kBad:
+      return "the device is BAD: nothing new is placed there until trainctl undrain " +
+             worker.row.name;
+  }
+  return "";
+}
+
+void Update(Turn& turn, const Worker& worker) {
+  turn.state.free.SetDrained(worker.device, IsKeptOut(turn.state, worker.row));
+  UpdateFree(turn, worker);
+  turn.placement_may_change = true;  // who could use the device only holds back nothing now
+}
+
+bool IsTold(const std::vector<job::DeviceFault>& told, int64_t xid) {
+  return std::ranges::find(told, xid, &job::DeviceFault::xid) != told.end();
+}
+
+// A bad one that was not cleared stays, though its worker has begun anew.
+void ForgetPast(Turn& turn, std::map<int64_t, FaultRow>& rows,
+                const std::vector<job::DeviceFault>& told) {
+  std::erase_if(rows, [&](const auto& entry) {
+    const FaultRow& row = entry.second;
+    const bool counts = KeepsOut(row) && job::ClassOf(row.fault.xid) == FaultClass::kBad;
+    if (counts || IsTold(told, row.fault.xid)) return false;
+    turn.Persist(RemoveFault{row.worker, row.fault.xid});
+    return true;
+  });
+}
+
+}  // namespace
+
+bool KeepsOut(const FaultRow& fault) {
+  return !fault.cleared && job::ClassOf(fault.fault.xid) != FaultClass::kApplication;
+}
+
+std::vector<const FaultRow*> FaultsOf(const State& state, const std::string& worker) {
+  std::vector<const FaultRow*> faults;
+  const auto found = state.faults.find(worker);
+  if (found == state.faults.end()) return faults;
+  for (const auto& [xid, row] : found->second) faults.push_back(&row);
+  std::ranges::stable_sort(faults, std::greater<>(), [](const FaultRow* row) {
+    return std::pair(KeepsOut(*row), job::ClassOf(row->fault.xid));
+  });
+  return faults;
+}
+
+const FaultRow* WorstFault(const State& state, const std::string& worker) {
+  const std::vector<const FaultRow*> faults = FaultsOf(state, worker);
+  return faults.empty() || !KeepsOut(*faults.front()) ? nullptr : faults.front();
+}
+
+bool IsKeptOut(const State& state, const WorkerRow& worker) {
+  return DrainOf(state, worker) != nullptr || WorstFault(state, worker.name) != nullptr;
+}
+
+std::string_view FaultState(const FaultRow& fault) {
+  return job::ClassOf(fault.fault.xid) == FaultClass::kBad ? "BAD" : "SUSPECT";
+}
+
+std::string FaultText(const FaultRow& fault) {
+  return job::XidText(fault.fault.xid) + " at " + UtcText(fault.fault.at) +
+         (job::ClassOf(fault.fault.xid) == FaultClass::kBad
+              ? "; to be reset or mended, then trainctl undrain"
+              : "; used again by itself, or after trainctl undrain");
+}
+
+void TakeFaults(Turn& turn, Worker& worker, const std::vector<job::DeviceFault>& told) {
+  std::map<int64_t, FaultRow>& rows = turn.state.faults[worker.row.name];
+  for (const job::DeviceFault& fault : told) {
+    FaultRow& row = rows[fault.xid];
+    if (row.fault == fault) continue;
+    row = {worker.row.name, worker.row.device.uuid, fault};
+    turn.Persist(row);
+    if (!worker.holder) continue;
+    Say(turn, worker.holder->job,
+        job::XidText(fault.xid) + " on " + worker.row.name + ": " +
+            WhatFollows(worker, job::ClassOf(fault.xid)));
+    turn.changed.insert(worker.holder->job);
+  }
+  ForgetPast(turn, rows, told);
+  if (rows.empty()) turn.state.faults.erase(worker.row.name);
+  Update(turn, worker);
+}
+
+void ClearFaults(Turn& turn, const Worker& worker) {
+  const auto rows = turn.state.faults.find(worker.row.name);
+  if (rows == turn.state.faults.end()) return;
+  for (auto& [xid, row] : rows->second) {
+    if (row.cleared) continue;
+    row.cleared = true;
+    turn.Persist(row);
+  }
+}
+
+void ForgetFaults(Turn& turn, const std::string& worker) {
+  const auto rows = turn.state.faults.find(worker);
+  if (rows == turn.state.faults.end()) return;
+  for (const auto& [xid, row] : rows->second) turn.Persist(RemoveFault{worker, xid});
+  turn.state.faults.erase(rows);
+}
+
+void Handle(Turn& turn, const DeviceFaultsTold& event) {
+  const auto found = turn.state.workers.find(event.worker);
+  if (found != turn.state.workers.end()) TakeFaults(turn, found->second, event.faults);
+}
+
+}  // namespace trainctl::core
