@@ -175,6 +175,22 @@ void Coordinator::OnTick() {
     batch_.audit.push_back({parts_.clock.Wall(), actor, "several", "", "", verdict});
   }
   Apply(core::Tick{});
+  ThinPoints();
+}
+
+// A piece a second. Nothing depends on it: a disk that refuses is asked again later.
+void Coordinator::ThinPoints() {
+  const core::Now now = Now();
+  if (!parts_.policy.points_after_us || now.steady < thins_next_) return;
+  const auto piece = parts_.store.ThinPoints({now.wall - *parts_.policy.points_after_us, now.wall});
+  if (!piece) parts_.log.Warning("points_not_thinned", {{"error", piece.error().message}});
+  if (!piece || !piece->more) thins_next_ = now.steady + kThinningRestMicros;
+  if (!piece || !piece->done || piece->done->removed == 0) return;
+  const std::string job = base::ToString(piece->done->job);
+  const std::string removed = std::to_string(piece->done->removed);
+  parts_.log.Info("points_thinned", {{"job", job}, {"points", removed}});
+  batch_.audit.push_back(
+      {now.wall, "this site's policy", "thin", job + ": " + removed + " points"});
 }
 
 void Coordinator::AuditSubmitted(const core::SubmitAccepted& accepted) {

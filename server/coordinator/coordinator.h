@@ -77,6 +77,8 @@ class Coordinator {
  public:
   static constexpr std::chrono::milliseconds kFlushPeriod{200};
   static constexpr std::chrono::milliseconds kTickPeriod{1000};
+  // Between two looks for points that may go, where there was nothing to do.
+  static constexpr base::SteadyMicros kThinningRestMicros = 3'600'000'000;
   static constexpr size_t kMaxHeldRows = 1000;  // a metric point is one
   // A stream is silent if nothing came for this long, with heartbeats every 2 s. Below the core's
   // lost_after.
@@ -223,6 +225,7 @@ class Coordinator {
 
   void Apply(core::Event event, Answer committed = {});
   void Drain();
+  void ThinPoints();
   void Hold(core::Actions actions);
   void Commit();
   void OnFlush();
@@ -258,6 +261,7 @@ class Coordinator {
   bool stale_ = false;            // the state must be loaded again before the next event
   std::vector<Queued> queue_;
   bool drain_posted_ = false;
+  base::SteadyMicros thins_next_ = 0;
 
   store::Batch batch_;  // rows not committed yet, with what follows their commit
   std::vector<core::Effect> effects_;

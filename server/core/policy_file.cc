@@ -22,6 +22,7 @@ constexpr int64_t kMostOfAnything = 1'000'000;
 constexpr int64_t kMostPriority = 100;
 constexpr int64_t kMostSeconds = int64_t{366} * 86'400;
 constexpr int64_t kLeastHalfLife = 60;
+constexpr int64_t kLeastRetention = 3600;
 constexpr std::string_view kEveryone = "*";
 
 std::string ShownPolicyValue(const JsonNode& node) {
@@ -38,14 +39,15 @@ class PolicyReader {
  public:
   SitePolicy Read(const JsonNode& root) {
     SitePolicy policy;
-    static constexpr std::array<std::string_view, 4> kKeys = {"users", "fair_share", "preemption",
-                                                              "max_queued_jobs"};
+    static constexpr std::array<std::string_view, 5> kKeys = {"users", "fair_share", "preemption",
+                                                              "max_queued_jobs", "retention"};
     if (!CheckKeys(root, "", kKeys)) return policy;
     if (const JsonNode* users = root.Find("users")) ReadUsers(*users, &policy);
     if (const JsonNode* share = root.Find("fair_share")) ReadFairShare(*share, &policy);
     if (const JsonNode* node = root.Find("preemption")) ReadPreemption(*node, &policy);
     if (const JsonNode* most = root.Find("max_queued_jobs"))
       ReadQueue(*most, &policy.max_queued_jobs);
+    if (const JsonNode* retention = root.Find("retention")) ReadRetention(*retention, &policy);
     return policy;
   }
 
@@ -142,6 +144,17 @@ class PolicyReader {
       return Refuse("preemption", node, "min_run_time, a time such as \"10min\", or null");
     const auto seconds = ReadTime(*least, "preemption.min_run_time", 1, "\"10min\"");
     if (seconds) policy->preempt_after_us = *seconds * 1'000'000;
+  }
+
+  void ReadRetention(const JsonNode& node, SitePolicy* policy) {
+    static constexpr std::array<std::string_view, 1> kKeys = {"points_after"};
+    if (!CheckKeys(node, "retention", kKeys)) return;
+    const JsonNode* after = node.Find("points_after");
+    if (after == nullptr)
+      return Refuse("retention", node, "points_after, a time such as \"90d\", or null");
+    if (after->Is(JsonNode::Type::kNull)) return;
+    const auto seconds = ReadTime(*after, "retention.points_after", kLeastRetention, "\"90d\"");
+    if (seconds) policy->points_after_us = *seconds * 1'000'000;
   }
 
   void ReadQueue(const JsonNode& node, int64_t* most) {

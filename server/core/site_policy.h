@@ -27,6 +27,8 @@ struct SitePolicy {
   UserPolicy everyone;                      // whoever is not named
   std::map<std::string, UserPolicy> users;  // by name, whole
   std::optional<int64_t> half_life_us;      // of use; nullopt: there is no fair share
+  // After a job's end most of its points go (store/point_thinner.h); nullopt: never.
+  std::optional<int64_t> points_after_us;
   // For how long a job that may be preempted keeps its devices for certain; nullopt: for ever.
   std::optional<int64_t> preempt_after_us = 600'000'000;
 

@@ -21,6 +21,9 @@ class MeteredStore : public store::Store {
     meters_.CommitEnded(status.ok(), began);
     return status;
   }
+  base::Result<store::ThinningPiece> ThinPoints(const store::ThinningWish& wish) override {
+    return store_->ThinPoints(wish);
+  }
   base::Result<core::StoredState> LoadState() override { return store_->LoadState(); }
 
  private:

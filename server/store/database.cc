@@ -83,6 +83,8 @@ void Database::Execute(const std::string& sql) {
   if (ok()) Note(sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr));
 }
 
+int64_t Database::Changes() const { return sqlite3_changes64(handle_); }
+
 Statement& Database::Prepared(std::string_view sql) {
   auto found = statements_.find(sql);
   if (found == statements_.end())

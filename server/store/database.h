@@ -32,6 +32,9 @@ class Database {
   // The statement of that text, prepared once and ready for its values.
   Statement& Prepared(std::string_view sql);
 
+  // Rows that the last statement changed.
+  int64_t Changes() const;
+
   // The first error since the last TakeStatus.
   bool ok() const { return status_.ok(); }
   // Takes the error away, so that the connection can be used again.

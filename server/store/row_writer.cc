@@ -93,6 +93,7 @@ void RowWriter::Write(const core::RemoveJob& row) {
       "ended_at FROM attempts JOIN jobs ON id = job WHERE job = ? AND ended_at > 0",
       "DELETE FROM points WHERE series IN (SELECT id FROM series WHERE job = ?)",
       "DELETE FROM series WHERE job = ?",
+      "DELETE FROM thinned WHERE job = ?",
       "DELETE FROM artefacts WHERE job = ?",
       "DELETE FROM continuations WHERE job = ?",
       "DELETE FROM events WHERE job = ?",

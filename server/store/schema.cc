@@ -311,10 +311,15 @@ CREATE TABLE faults (
 ) STRICT;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1,  kVersion2,   kVersion3,  kVersion4,  kVersion5,
-                                    kVersion6,  kSite,       kVersion8,  kVersion9,  kVersion10,
-                                    kVersion11, kVersion12,  kVersion13, kVersion14, kContinuations,
-                                    kLeases,    kRemovedUse, kLabels,    kGaps,      kFaults};
+// Jobs of whose points few are left (point_thinner.h).
+constexpr const char* kThinned = R"sql(
+CREATE TABLE thinned (job INTEGER PRIMARY KEY REFERENCES jobs, at INTEGER NOT NULL) STRICT;
+)sql";
+
+constexpr std::array kMigrations = {
+    kVersion1,      kVersion2, kVersion3,   kVersion4,  kVersion5,  kVersion6,  kSite,
+    kVersion8,      kVersion9, kVersion10,  kVersion11, kVersion12, kVersion13, kVersion14,
+    kContinuations, kLeases,   kRemovedUse, kLabels,    kGaps,      kFaults,    kThinned};
 
 }  // namespace
 

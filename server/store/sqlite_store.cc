@@ -6,6 +6,7 @@
 #include "server/store/load_state.h"
 #include "server/store/lock_file.h"
 #include "server/store/migrate.h"
+#include "server/store/point_thinner.h"
 #include "server/store/row_writer.h"
 
 namespace trainctl::store {
@@ -14,7 +15,10 @@ namespace {
 class SqliteStore : public Store {
  public:
   SqliteStore(std::unique_ptr<LockFile> lock, std::unique_ptr<Database> database)
-      : lock_(std::move(lock)), database_(std::move(database)), writer_(*database_) {}
+      : lock_(std::move(lock)),
+        database_(std::move(database)),
+        writer_(*database_),
+        thinner_(*database_) {}
 
   base::Status Apply(const Batch& batch) override {
     if (batch.empty()) return base::Ok{};
@@ -34,6 +38,10 @@ class SqliteStore : public Store {
     return state;
   }
 
+  base::Result<ThinningPiece> ThinPoints(const ThinningWish& wish) override {
+    return thinner_.Next(wish);
+  }
+
   // Of the statements that were prepared before there was work.
   base::Status Prepared() { return database_->TakeStatus(); }
 
@@ -41,6 +49,7 @@ class SqliteStore : public Store {
   std::unique_ptr<LockFile> lock_;  // outlives the connection
   std::unique_ptr<Database> database_;
   RowWriter writer_;
+  PointThinner thinner_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,20 @@ struct Batch {
   bool empty() const { return rows.empty() && audit.empty(); }
 };
 
+// Jobs that ended before then are to have fewer points; `now` is the time of that.
+struct ThinningWish {
+  base::WallMicros ended_before = 0;
+  base::WallMicros now = 0;
+};
+struct ThinnedJob {
+  base::JobId job;
+  int64_t removed = 0;  // points
+};
+struct ThinningPiece {
+  bool more = false;               // there may be more to do
+  std::optional<ThinnedJob> done;  // it has only the points now that it is to keep
+};
+
 // Not thread-safe: belongs to the coordinator's loop, or to one writing thread.
 class Store {
  public:
@@ -45,6 +60,9 @@ class Store {
 
   // Durable when it returns.
   virtual base::Status Apply(const Batch& batch) = 0;
+
+  // Does a piece of what point_thinner.h says, in some milliseconds. Each job is thinned once.
+  virtual base::Result<ThinningPiece> ThinPoints(const ThinningWish& wish) = 0;
 
   // What core::Restore wants.
   virtual base::Result<core::StoredState> LoadState() = 0;

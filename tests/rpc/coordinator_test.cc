@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <span>
 #include <thread>
 
 #include "common/job/after_type.h"
@@ -37,6 +38,10 @@ class FlakyStore : public store::Store {
     ++commits;
     if (is_full) return base::Error{base::Code::kExhausted, "the disk is full"};
     return inner_.Apply(batch);
+  }
+  base::Result<store::ThinningPiece> ThinPoints(const store::ThinningWish& wish) override {
+    if (is_full) return base::Error{base::Code::kExhausted, "the disk is full"};
+    return inner_.ThinPoints(wish);
   }
   base::Result<core::StoredState> LoadState() override { return inner_.LoadState(); }
 
@@ -401,6 +406,61 @@ TEST_F(CoordinatorTest, WhatAnOlderStreamStillSaysIsDropped) {
     EXPECT_EQ(session.channel, &newer_);
     EXPECT_FALSE(session.device.has_value());
   });
+}
+
+TEST(Retention, PointsOfAJobThatEndedLongAgoGoAndTheAuditLogSaysSo) {
+  constexpr int64_t kHour = 3'600'000'000, kSteps = 5'000;
+  const rpc_test::TemporaryFolder folder;
+  const auto sqlite = store::OpenSqliteStore(folder.path()).value();
+  const auto reader = store::OpenSqliteReader(folder.path()).value();
+  base::FakeClock clock;
+  LogFiles logs(folder.path() + "/logs");
+  rpc_test::QuietLog log;
+  EventLoop loop;
+  core::JobRow row{.id = {1}, .request_id = "r1"};
+  row.spec = job::FromJson(rpc_test::JobJson("tiny")).value();
+  core::JobStatus status{.state = job::JobState::kFinished, .ended_at = clock.Wall()};
+  status.end = job::AttemptEnd{.outcome = job::Outcome::kSucceeded};
+  core::MetricRows losses{{{1}, 1, 0}, {}};
+  for (int64_t step = 0; step < kSteps; ++step)
+    losses.points.push_back({"loss", step, std::nullopt, "", 1.0 / double(step + 1), step});
+  ASSERT_TRUE(
+      sqlite->Apply({{core::SubmissionRow{"r1"}, row, core::UpdateJob{{1}, status}, losses}, {}})
+          .ok());
+  const auto count = [&] {
+    int64_t points = 0;
+    EXPECT_TRUE(reader
+                    ->Points({1}, {},
+                             [&](std::span<const job::MetricPoint> piece) {
+                               points += static_cast<int64_t>(piece.size());
+                               return true;
+                             })
+                    .ok());
+    return points;
+  };
+  Coordinator coordinator({.loop = loop,
+                           .clock = clock,
+                           .store = *sqlite,
+                           .reader = *reader,
+                           .logs = logs,
+                           .log = log,
+                           .policy = {.points_after_us = kHour}});
+  ASSERT_TRUE(coordinator.Start().ok());
+  loop.Start();
+  loop.Call([&] { EXPECT_EQ(count(), kSteps); });
+  loop.Call([&] { clock.Advance(kHour + 1); });
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  std::vector<store::AuditRow> audit;
+  while (audit.empty() && std::chrono::steady_clock::now() < deadline)
+    loop.Call([&] { audit = reader->Audit(1).value(); });
+  loop.Call([&] {
+    ASSERT_EQ(audit.size(), 1u);
+    EXPECT_EQ(audit[0].action, "thin");
+    EXPECT_EQ(audit[0].subject, "j1: " + std::to_string(kSteps - count()) + " points");
+    EXPECT_LT(count(), 1'000);
+    EXPECT_THAT(reader->Events({1}).value().back().text, testing::HasSubstr("thinned"));
+  });
+  loop.Stop();
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ TEST_F(PolicyTest, ACoordinatorDoesNotStartWithAPolicyThatItCantRead) {
   EXPECT_EQ(daemon.error().code, base::Code::kInvalid);
   EXPECT_EQ(daemon.error().message,
             folder_.path() + "/policy.json:1: fair_shar: expected one of users, fair_share, " +
-                "preemption, max_queued_jobs; did you mean 'fair_share'?");
+                "preemption, max_queued_jobs, retention; did you mean 'fair_share'?");
 }
 
 TEST_F(PolicyTest, ACoordinatorStartsAgainWithAFairShare) {
