@@ -4,7 +4,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "common/job/device_fault.h"
 #include "worker/agent/artifact_reader.h"
 #include "worker/agent/device_watch.h"
 #include "worker/agent/host_sampler.h"
