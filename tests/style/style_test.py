@@ -161,11 +161,12 @@ class Style(tree.TestCase):
             with self.subTest(path):
                 self.assertLessEqual(len((tree.TOP / path).read_text().splitlines()), 40)
         dead = [
-            f"{path.relative_to(tree.TOP)}: {link}"
-            for path in tree.TOP.glob("**/*.md")
-            if not path.relative_to(tree.TOP).parts[0].startswith("build")
-            for link in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8"))
-            if not (path.parent / link).exists()
+            f"{path}: {link}"
+            for path in tree.markdown_files()
+            for link in re.findall(
+                r"\]\(([^)#:]+)\)", (tree.TOP / path).read_text(encoding="utf-8")
+            )
+            if not (tree.TOP / path.parent / link).exists()
         ]
         self.expect_none(dead)
 
