@@ -44,6 +44,13 @@ std::optional<base::SteadyMicros> ForeseenEnd(const Job& job, const Now& now) {
   return job.attempt->placed_steady + Micros(time->total_seconds);
 }
 
+// Devices that are late are expected at any moment: whoever waits may spare others for them.
+void NoticeIfLate(Turn& turn, LiveAttempt& attempt) {
+  const bool was_late = attempt.is_late;
+  attempt.is_late = attempt.expected_end && *attempt.expected_end <= turn.now.steady;
+  if (attempt.is_late && !was_late) turn.placement_may_change = true;
+}
+
 }  // namespace
 
 bool FitsIn(std::optional<int64_t> room, std::optional<int64_t> length) {
@@ -93,8 +100,9 @@ void RenewExpectedEnd(Turn& turn, Job& job) {
   const std::optional<base::SteadyMicros> renewed = ExpectedEnd(turn.state, job, turn.now);
   const bool is_alike =
       known.has_value() == renewed.has_value() && (!known || std::abs(*known - *renewed) < kFew);
-  if (is_alike) return;
+  if (is_alike) return NoticeIfLate(turn, *job.attempt);
   ExpectEnd(turn.state, job, renewed);
+  NoticeIfLate(turn, *job.attempt);
   turn.placement_may_change = true;  // a job that waited for nobody knew when may let others pass
   if (job.row.spec.exclusive) return UpdateFreeOfHosts(turn, *job.attempt);
   for (const Rank& rank : job.attempt->ranks) UpdateFree(turn, WorkerOf(turn.state, rank));

@@ -39,7 +39,7 @@ std::optional<int64_t> LongestRunOn(const Options& options, const Job& job,
 std::optional<base::SteadyMicros> ExpectedEnd(const State& state, const Job& job, const Now& now);
 
 // Brings the live attempt's expected_end up to date, and State::free with it. Changes of a few
-// seconds are passed over.
+// seconds are passed over. Where it is another, or has passed, who waits is looked at again.
 void RenewExpectedEnd(Turn& turn, Job& job);
 
 }  // namespace trainctl::core

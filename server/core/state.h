@@ -71,6 +71,7 @@ struct LiveAttempt {
       0;  // last step, phase or loaded byte of any rank; or its worker's return
   StepPace pace;
   std::optional<base::SteadyMicros> expected_end;  // run_length.h; nullopt: not known
+  bool is_late = false;                            // that has passed
   bool may_give_way = false;  // it is preemptible, and has had its minimum (preempt.h)
   bool is_overdue = false;    // it was stopped, and has not ended in the time that it had
 };

@@ -169,7 +169,7 @@ TEST(Simulation, EveryInvariantHoldsAndEveryJobEndsUnderAnyFaults) {
 
 // Each found a fault that the seeds above do not reach.
 TEST(Simulation, SeedsThatFoundFaultsHold) {
-  constexpr std::array<uint64_t, 10> kFound = {
+  constexpr std::array<uint64_t, 11> kFound = {
       20977,  // a report of a rank that has ended was noted in memory only
       20985,  // a restarted coordinator let another member of a bounded group go first
       3687,   // who could start now that the clock was set back was not looked at
@@ -180,6 +180,7 @@ TEST(Simulation, SeedsThatFoundFaultsHold) {
       81968,  // the same
       96049,  // a restart let another of a bounded group go than one that had not begun
       98681,  // the same
+      28505,  // nor who could once a job was late that is being stopped
   };
   Seen& seen = *NewSeen();
   for (const uint64_t seed : kFound) {
