@@ -129,14 +129,14 @@ std::optional<std::set<DeviceId>> Holds::PartFor(ClassId id, const Job& job) con
   return devices;
 }
 
-void Holds::Add(const Job& job) {
+void Holds::Add(const Job& job, bool may_be_passed) {
   if (AllAreWhole()) return;
   const std::vector<ClassId> usable = UsableClasses(state_, job);
   std::vector<ClassId> open = job.row.spec.exclusive ? WantedClasses(state_, job) : usable;
   std::erase_if(open, [&](ClassId id) { return Whole(id) != nullptr; });
   std::optional<std::pair<SteadyMicros, ClassId>> first;
   for (const ClassId id : usable) {
-    if (Whole(id) != nullptr) continue;
+    if (Whole(id) != nullptr || !may_be_passed) continue;
     const std::optional<SteadyMicros> start = StartOn(id, job);
     if (start && (!first || *start < first->first)) first = {*start, id};
   }

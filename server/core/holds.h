@@ -33,7 +33,8 @@ class Holds {
       : state_(state), now_(now), held_(state.free.pools().size()) {}
 
   // The job can't be placed. Of the devices that it wants it holds those that nobody holds yet.
-  void Add(const Job& job);
+  // Where it may not be passed, as if its start was not known.
+  void Add(const Job& job, bool may_be_passed = true);
 
   // What that job holds of the class; nullptr: nothing.
   const Hold* Find(placement::ClassId id, base::JobId job) const;

@@ -131,15 +131,20 @@ std::optional<int64_t> LeastThatMayGiveWay(const State& state, const Now& now) {
   return least;
 }
 
-void PreemptFor(Turn& turn, const Holds& holds, const Job& job) {
-  if (job.demand.inspect_first) return;
+bool PreemptFor(Turn& turn, const Holds& holds, const Job& job) {
+  if (job.demand.inspect_first) return true;
   const bool is_yielded = std::ranges::any_of(
       UsableClasses(turn.state, job), [&](placement::ClassId id) { return holds.Yields(id, job); });
-  if (!is_yielded) return;
+  if (!is_yielded) return true;
   const Jobs may = WhoMayGiveWay(turn.state, job, turn.now);
-  if (may.empty()) return;
+  if (may.empty()) return true;
+  const Jobs needed = Search(turn, holds, job).Find(may);
+  if (!needed.empty() && !turn.may_preempt) {
+    turn.is_put_off = true;
+    return false;
+  }
   std::string names;
-  for (const base::JobId id : Search(turn, holds, job).Find(may)) {
+  for (const base::JobId id : needed) {
     Job& other = *turn.state.live.at(id);
     names += (names.empty() ? "" : ", ") + base::ToString(id);
     StopGang(turn, other,
@@ -147,6 +152,7 @@ void PreemptFor(Turn& turn, const Holds& holds, const Job& job) {
               turn.state.options.preemption_grace_us});
   }
   if (!names.empty()) Say(turn, job.row.id, "takes the devices of " + names);
+  return true;
 }
 
 bool SomebodyMayGiveWay(State& state, const Now& now) {

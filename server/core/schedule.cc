@@ -101,8 +101,8 @@ class Pass {
     }
     // One that may have its owner's quota for a time only holds nothing.
     if (room == kAnyTime) {
-      if (MayTake(place)) PreemptFor(turn_, holds_, job);
-      holds_.Add(job);
+      const bool may_be_passed = !MayTake(place) || PreemptFor(turn_, holds_, job);
+      holds_.Add(job, may_be_passed);
       holding_.insert(&kind);
     }
     GoOn(kind, std::next(head));

@@ -18,11 +18,15 @@ Actions StepWith(State& state, const Event& event, const Now& now, void (*schedu
   AdmitFromGroups(turn);
   if (turn.placement_may_change) {
     LiftWhoStarves(state);
-    // Whom it placed starves no more. Who held devices may wait for its owner's quota now.
+    // Whom it placed starves no more. Who held devices may wait for its owner's quota now: then
+    // others have those, and need take none of jobs that give way.
+    bool is_other = false;
     do {
-      turn.took_quota = false;
+      turn.took_quota = turn.is_put_off = false;
       schedule(turn);
-    } while (LiftWhoStarves(state) || turn.took_quota);
+      is_other = LiftWhoStarves(state) || turn.took_quota;
+      turn.may_preempt = !is_other;
+    } while (is_other || turn.is_put_off);
   }
   for (const base::JobId job : turn.changed) turn.Perform(JobChanged{job});
   return std::move(turn.actions);

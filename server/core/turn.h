@@ -26,6 +26,8 @@ struct Turn {
   std::vector<EndedJob> ended;        // those that others may follow are told
   bool placement_may_change = false;  // a device became free, a job was queued or left the queue
   bool took_quota = false;            // of its owner's a job that was placed
+  bool may_preempt = false;           // this pass
+  bool is_put_off = false;            // that jobs give way: until a pass that may preempt
 
   void Persist(core::Persist row) { actions.persist.push_back(std::move(row)); }
   void Perform(Effect effect) { actions.effects.push_back(std::move(effect)); }

@@ -36,8 +36,8 @@ class PlainPass {
       Job& job = state_.jobs.at(place->job);
       const std::optional<int64_t> room = QuotaRoom(job, &*place);
       if (!FitsIn(room, job.longest_run) || TryToPlace(job, room) || room != kAnyTime) continue;
-      if (least_ && *least_ < place->priority) PreemptFor(turn_, holds_, job);
-      holds_.Add(job);
+      const bool may_take = least_ && *least_ < place->priority;
+      holds_.Add(job, !may_take || PreemptFor(turn_, holds_, job));
     }
     std::set<Demand> given_up;
     while (Job* job = FirstShortEnough(given_up)) {
