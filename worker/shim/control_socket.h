@@ -32,12 +32,12 @@ struct SocketName {
   base::Descriptor folder;
   std::string path;
 };
-// kIo: the folder can't be opened.
+// Errors as OsError: the folder can't be opened.
 base::Result<SocketName> NameSocket(const std::string& folder);
 
 class ControlSocket {
  public:
-  // kIo: the socket can't be made.
+  // Errors as OsError: the folder can't be opened, or the socket can't be made.
   static base::Result<ControlSocket> Listen(const std::string& folder);
 
   int listener() const { return listener_.get(); }

@@ -176,11 +176,11 @@ base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Sourc
   return Tokenized{TokenStore(std::move(ids)), std::move(rows), {}};
 }
 
-// Everything that the tokens depend on. The number in front counts this program's changes of
-// prompts, templates, tokenizers and the rule of bos and eos.
+// Counts this program's changes of prompts, templates, tokenizers and the rule of bos and eos.
 // Another number wherever rows become other tokens, or are refused, than before.
 constexpr int kRulesOfRows = 5;
 
+// Everything that the tokens depend on.
 std::string CacheKey(const Source& source) {
   std::string key = std::to_string(kRulesOfRows) + " " + source.digest;
   const auto add = [&](const auto& value) { key += " " + std::to_string(value); };

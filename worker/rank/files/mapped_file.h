@@ -17,7 +17,7 @@ class MappedFile {
   // Errors: kNotFound (no such file), kInvalid (a directory, a FIFO, a device: said at once), kIo
   // (no permission, mmap refused). An empty file has empty bytes.
   static base::Result<MappedFile> Open(const std::string& path);
-  // The same of an open file, which stays the caller's to close; path stands in messages.
+  // The same of an open regular file, which stays the caller's to close; path stands in messages.
   static base::Result<MappedFile> OfDescriptor(int fd, const std::string& path);
 
   MappedFile(MappedFile&& other) noexcept;

@@ -13,8 +13,8 @@
 namespace trainctl::files {
 
 // All tensors are declared first; their bytes follow in the same order, in pieces of any size. The
-// file appears under its name only when it is whole: it is written as "<path>.writing", synced, and
-// renamed by Finish. Not thread-safe.
+// file is written as "<path>.writing", and Finish syncs and renames it. So it appears under its
+// name only when it is whole. Not thread-safe.
 class SafetensorsWriter {
  public:
   // name, dtype and shape of each tensor; begin and end are ignored and computed. {"format": "pt"}

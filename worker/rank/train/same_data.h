@@ -8,8 +8,8 @@
 
 namespace trainctl::train {
 
-// A collective. Throws RunFailure of the same words at every rank: one has read other files than
-// rank 0, left out other rows, or made other tokens.
+// A collective. Throws RunFailure of the same words at every rank. Then one has read other files
+// than rank 0, left out other rows, or made other tokens.
 void CheckSameData(const data::Dataset& dataset, comm::Communicator& comm, at::Device device);
 
 }  // namespace trainctl::train
