@@ -72,6 +72,23 @@ TEST_F(AgentFaultTest, AGpuThatHasFallenOffTheBusIsBadUntilItIsUndrained) {
   EXPECT_EQ(State(), "READY") << "the same fault is told again";
 }
 
+TEST_F(AgentFaultTest, AFaultBetweenHelloAndWelcomeIsToldThen) {
+  coordinator_.WithholdWelcomes();
+  StartAgent();
+  coordinator_.Await("hello", [](const auto& told) { return !told.hellos.empty(); });
+  driver_.Set([](FakeDriver& driver) { driver.xids = {79}; });
+  AwaitThat("the worker's look at the device", [this] {
+    const std::lock_guard lock(driver_.mutex);
+    return driver_.xids.empty();
+  });
+  v1::CoordinatorMessage welcome;
+  welcome.mutable_welcome();
+  coordinator_.Send(welcome);
+  AwaitWord(1);
+  Hear();
+  EXPECT_EQ(State(), "BAD");
+}
+
 TEST_F(AgentFaultTest, AFaultIsToldBeforeTheEndThatItCaused) {
   options_.sample_interval = std::chrono::hours(1);
   StartAgent();

@@ -40,7 +40,7 @@ class FakeCoordinator::Service : public v1::WorkerGateway::Service {
         if (!owner_.refusal_.empty())
           return grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, owner_.refusal_);
         newest_ = stream;
-        stream->Write(Welcome(message.hello()));
+        if (owner_.welcomes_) stream->Write(Welcome(message.hello()));
       }
       Take(message, *stream);
       owner_.changed_.notify_all();
@@ -150,6 +150,11 @@ void FakeCoordinator::ComeBack() { running_ = std::make_unique<Running>(*this); 
 void FakeCoordinator::Refuse(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   refusal_ = reason;
+}
+
+void FakeCoordinator::WithholdWelcomes() {
+  const std::lock_guard lock(mutex_);
+  welcomes_ = false;
 }
 
 void FakeCoordinator::WithholdAcks() {

@@ -49,6 +49,8 @@ class FakeCoordinator {
   void ComeBack();
   // From now on each Hello is refused; empty: none.
   void Refuse(const std::string& reason);
+  // From now on a Hello is not answered by itself.
+  void WithholdWelcomes();
   // Reports are stored, but not acknowledged.
   void WithholdAcks();
 
@@ -73,6 +75,7 @@ class FakeCoordinator {
   std::condition_variable changed_;
   Told told_;
   bool acks_ = true;
+  bool welcomes_ = true;
   std::string refusal_;
   std::unique_ptr<Running> running_;
 };

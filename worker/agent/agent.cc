@@ -92,6 +92,7 @@ void Agent::Up(const std::string& local_address) {
   hello.set_device_reason(word.reason);
   fault_watch_.Look();
   wire::ToWire(fault_watch_.faults(), hello.mutable_device_faults());
+  faults_untold_ = false;
   hello.set_identity(worker_folder_.identity);
   hello.set_incarnation(options_.incarnation);
   hello.set_address(address_);
@@ -158,6 +159,7 @@ void Agent::Welcomed(const v1::CoordinatorMessage& message) {
   refused_since_ = 0;
   uplink_.Healthy();
   device_watch_.Forget();
+  CheckFaults();
   CheckDevice();
   Pump();
 }
@@ -291,11 +293,15 @@ void Agent::TickLater() {
   });
 }
 
-// While the coordinator is away nothing is told: the next Hello says how the device is.
+// The device tells each fault once: what can't be passed on now waits for the Welcome.
 void Agent::CheckFaults() {
-  if (fault_watch_.Look() && welcomed_) uplink_.Send(Encode(fault_watch_.faults()));
+  faults_untold_ |= fault_watch_.Look();
+  if (!faults_untold_ || !welcomed_) return;
+  uplink_.Send(Encode(fault_watch_.faults()));
+  faults_untold_ = false;
 }
 
+// While the coordinator is away nothing is told: the next Hello says how the device is.
 void Agent::CheckDevice() {
   if (!welcomed_) return;
   if (const std::optional<DeviceWord> word = device_watch_.Check(Use()))

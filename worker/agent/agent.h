@@ -110,6 +110,7 @@ class Agent {
   boost::asio::steady_timer settle_timer_;
   std::string address_;                   // of this host, for other ranks
   bool welcomed_ = false;                 // the coordinator has said how far it is
+  bool faults_untold_ = false;            // since the last word of them, Hello or message
   base::SteadyMicros refused_since_ = 0;  // 0: it is not
   Uplink uplink_;
 };
