@@ -10,7 +10,7 @@ class ScriptedDevice : public Device {
   const job::Device& info() const override { return info_; }
   std::optional<job::DeviceSample> Sample() override { return std::nullopt; }
   std::vector<GpuProcess> Processes() override { return {}; }
-  GpuFaults Faults() override { return {}; }
+  std::optional<GpuFaults> Faults() override { return GpuFaults(); }
   std::string WhyNotFree() override { return why_not_free; }
   std::vector<std::string> Environment() const override { return {}; }
   std::vector<NumaNode> HostDevices(const HostCpus&) const override { return {}; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +25,7 @@ struct FakeDriver {
   std::vector<agent::GpuProcess> processes;
   std::map<std::pair<int64_t, int64_t>, job::LinkKind> links;  // by indices; others: NVLink
   std::vector<int64_t> xids;                                   // that nobody has asked for yet
-  bool reset_pending = false;
+  std::optional<bool> reset_pending = false;
   bool answers = true;
 
   template <class Change>
@@ -57,9 +58,9 @@ class FakeGpuLibrary : public agent::GpuLibrary {
     const std::lock_guard lock(driver_.mutex);
     return driver_.processes;
   }
-  agent::GpuFaults Faults(int64_t) override {
+  std::optional<agent::GpuFaults> Faults(int64_t) override {
     const std::lock_guard lock(driver_.mutex);
-    return {std::exchange(driver_.xids, {}), driver_.reset_pending};
+    return agent::GpuFaults{std::exchange(driver_.xids, {}), driver_.reset_pending};
   }
   job::LinkKind Link(int64_t from, int64_t to) override {
     const std::lock_guard lock(driver_.mutex);

@@ -12,13 +12,17 @@ class FaultyDevice : public Device {
   const job::Device& info() const override { return info_; }
   std::optional<job::DeviceSample> Sample() override { return std::nullopt; }
   std::vector<GpuProcess> Processes() override { return {}; }
-  GpuFaults Faults() override { return {std::exchange(xids, {}), reset_pending}; }
+  std::optional<GpuFaults> Faults() override {
+    if (!answers) return std::nullopt;
+    return GpuFaults{std::exchange(xids, {}), reset_pending};
+  }
   std::string WhyNotFree() override { return ""; }
   std::vector<std::string> Environment() const override { return {}; }
   std::vector<NumaNode> HostDevices(const HostCpus&) const override { return {}; }
 
   std::vector<int64_t> xids;
-  bool reset_pending = false;
+  std::optional<bool> reset_pending = false;
+  bool answers = true;
 
  private:
   job::Device info_;
@@ -73,6 +77,23 @@ TEST_F(FaultWatchTest, IsSuspectForAsLongAsAResetIsDue) {
   device_.reset_pending = false;
   EXPECT_TRUE(watch_.Look());
   EXPECT_TRUE(Xids().empty());
+}
+
+TEST_F(FaultWatchTest, ADriverThatDoesNotSayEndsNoWaitForAReset) {
+  device_.reset_pending = true;
+  watch_.Look();
+  const std::vector<job::DeviceFault> before = watch_.faults();
+  clock_.Advance(2 * FaultWatch::kCleanMicros);
+  device_.answers = false;
+  EXPECT_FALSE(watch_.Look());
+  device_.answers = true;
+  device_.reset_pending = std::nullopt;
+  EXPECT_FALSE(watch_.Look());
+  device_.reset_pending = true;
+  EXPECT_FALSE(watch_.Look());
+  EXPECT_EQ(watch_.faults(), before) << "one with another time would undo an operator's undrain";
+  device_.reset_pending = std::nullopt;
+  EXPECT_TRUE(See({79})) << "what it does say counts";
 }
 
 TEST_F(FaultWatchTest, OfTooManyTheBadOnesStay) {

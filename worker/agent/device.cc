@@ -28,7 +28,7 @@ class CpuSlot : public Device {
   const job::Device& info() const override { return info_; }
   std::optional<job::DeviceSample> Sample() override { return std::nullopt; }
   std::vector<GpuProcess> Processes() override { return {}; }
-  GpuFaults Faults() override { return {}; }
+  std::optional<GpuFaults> Faults() override { return GpuFaults(); }
   std::string WhyNotFree() override { return {}; }
   // Threads of OpenMP (libgomp's, which torch brings) that wait shall sleep, not spin: other slots'
   // ranks want those cores.
@@ -92,7 +92,7 @@ class GpuDevice : public Device {
     return found ? std::move(*found) : std::vector<GpuProcess>();
   }
 
-  GpuFaults Faults() override { return library_->Faults(info_.index); }
+  std::optional<GpuFaults> Faults() override { return library_->Faults(info_.index); }
 
   std::string WhyNotFree() override {
     const base::Result<job::DeviceSample> sample = library_->Sample(info_.index);

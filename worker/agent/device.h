@@ -22,8 +22,8 @@ class Device {
   virtual std::optional<job::DeviceSample> Sample() = 0;
   // That use it now, ours too. Empty: none, the driver does not answer now, or a CPU slot.
   virtual std::vector<GpuProcess> Processes() = 0;
-  // Its faults since it was asked last; none of a CPU slot.
-  virtual GpuFaults Faults() = 0;
+  // Its faults since it was asked last, none of a CPU slot; nullopt: it does not answer now.
+  virtual std::optional<GpuFaults> Faults() = 0;
   // With no rank of ours on it: empty where the device is free, else why it is not.
   virtual std::string WhyNotFree() = 0;
   // What a rank's environment needs to see this device, as its number 0, and no other: NAME=value.

@@ -1,23 +1,27 @@
 #include "worker/agent/fault_watch.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace trainctl::agent {
 
 bool FaultWatch::Look() {
-  const GpuFaults news = device_.Faults();
+  const std::optional<GpuFaults> answer = device_.Faults();
+  if (!answer) return false;
+  const GpuFaults& news = *answer;
   for (const int64_t xid : news.xids) Take(xid);
   bool changed = !news.xids.empty();
   // Seen before this worker's time, perhaps.
-  if (news.reset_pending && !HasDeviceFault()) {
+  if (news.reset_pending == true && !HasDeviceFault()) {
     Take(job::kXidRowsWaitForReset);
     changed = true;
   }
   const base::SteadyMicros clean_since = clock_.Steady() - kCleanMicros;
+  const bool may_wait_for_reset = news.reset_pending.value_or(true);
   const size_t gone = std::erase_if(held_, [&](const Held& held) {
     const job::FaultClass fault_class = job::ClassOf(held.fault.xid);
     const bool stays = fault_class == job::FaultClass::kBad ||
-                       (fault_class == job::FaultClass::kSuspect && news.reset_pending);
+                       (fault_class == job::FaultClass::kSuspect && may_wait_for_reset);
     return !stays && held.since <= clean_since;
   });
   return changed || gone > 0;

@@ -1,5 +1,5 @@
-// The faults of the device that count now. An application's, and one that makes the device suspect,
-// count until it was clean for a while: then no reset is due either. A bad one counts for ever:
+// The faults of the device that count now. An application's counts until the device was clean for a
+// while. One that makes it suspect counts until no reset is due either. A bad one counts for ever:
 // what ends it is an operator's to say. Not thread-safe.
 #pragma once
 
@@ -17,7 +17,7 @@ class FaultWatch {
 
   FaultWatch(Device& device, const base::Clock& clock) : device_(device), clock_(clock) {}
 
-  // Asks the device. True: the faults are others than before.
+  // Asks the device; without an answer all stays. True: the faults are others than before.
   bool Look();
   // Each XID once, at most job::kMaxFaults.
   std::vector<job::DeviceFault> faults() const;

@@ -32,7 +32,7 @@ struct GpuProcess {
 // What the driver says of a GPU's health.
 struct GpuFaults {
   std::vector<int64_t> xids = {};  // since it was asked last, in order (common/job/device_fault.h)
-  bool reset_pending = false;      // memory is replaced only then
+  std::optional<bool> reset_pending = false;  // memory is replaced then; nullopt: not known now
 };
 
 // Not thread-safe. Errors are kUnavailable: the driver does not answer for that GPU (now).
@@ -43,8 +43,8 @@ class GpuLibrary {
   virtual std::vector<Gpu> Gpus() = 0;
   virtual base::Result<job::DeviceSample> Sample(int64_t index) = 0;
   virtual base::Result<std::vector<GpuProcess>> Processes(int64_t index) = 0;
-  // Nothing where the driver does not tell.
-  virtual GpuFaults Faults(int64_t index) = 0;
+  // None where the driver never tells; nullopt: it does not answer now. What it says later is kept.
+  virtual std::optional<GpuFaults> Faults(int64_t index) = 0;
   // How two GPUs reach each other.
   virtual job::LinkKind Link(int64_t from, int64_t to) = 0;
 };

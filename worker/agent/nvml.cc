@@ -5,25 +5,19 @@
 
 #include <array>
 #include <map>
-#include <set>
 
-#include "common/job/device_fault.h"
+#include "worker/agent/fault_reader.h"
 #include "worker/agent/gpu_library.h"
 #include "worker/agent/host_cpus.h"
 
 namespace trainctl::agent {
 namespace {
 
-using NvmlDevice = void*;
-constexpr int kSuccess = 0;
+constexpr int kSuccess = kNvmlSuccess;
 constexpr int kInsufficientSize = 7;
 constexpr int kTemperatureGpu = 0;
 constexpr int kP2pNvlink = 2;
 constexpr int kP2pOk = 0;
-constexpr int kGpuIsLost = 15;
-constexpr int kUncorrected = 1, kSinceDriverLoaded = 0;  // of ECC errors
-constexpr unsigned long long kDoubleBitEvent = 0x2, kXidEvent = 0x8;
-constexpr int kMostEventsAtOnce = 64;
 
 struct Utilization {
   unsigned gpu, memory;
@@ -40,26 +34,6 @@ struct ProcessInfo {
   unsigned pid;
   unsigned long long used_memory;
   unsigned gpu_instance, compute_instance;
-};
-
-struct EventData {  // nvmlEventData_t
-  NvmlDevice device;
-  unsigned long long type;
-  unsigned long long data;  // the XID
-  unsigned gpu_instance, compute_instance;
-};
-using EventSet = void*;
-
-// Of a GPU's health; null where the driver has none of the name.
-struct FaultFunctions {
-  int (*create_events)(EventSet*);
-  int (*supported_events)(NvmlDevice, unsigned long long*);
-  int (*register_events)(NvmlDevice, unsigned long long, EventSet);
-  int (*wait_event)(EventSet, EventData*, unsigned timeout_ms);
-  int (*free_events)(EventSet);
-  int (*ecc_errors)(NvmlDevice, int, int, unsigned long long*);
-  int (*remapped_rows)(NvmlDevice, unsigned*, unsigned*, unsigned* pending, unsigned* failed);
-  int (*retired_pages_pending)(NvmlDevice, int*);
 };
 
 // One function pointer a row: loaded by its name.
@@ -132,102 +106,6 @@ job::LinkKind LinkOver(int ancestor) {
     default: return job::LinkKind::kUnknown;
   }
 }
-
-// What one GPU's driver tells of its health. Each state is told when it begins; one that is there
-// at the start is old news, but for the reset that is due.
-class FaultReader {
- public:
-  FaultReader(const FaultFunctions& functions, NvmlDevice device)
-      : nvml_(functions), device_(device) {
-    ListenToEvents();
-    NewEccErrors();
-    RowsAre();
-  }
-  ~FaultReader() {
-    if (events_ != nullptr && nvml_.free_events != nullptr) nvml_.free_events(events_);
-  }
-  FaultReader(const FaultReader&) = delete;
-  FaultReader& operator=(const FaultReader&) = delete;
-
-  GpuFaults Read() {
-    GpuFaults faults;
-    std::set<int64_t> told;
-    for (const int64_t xid : Events()) {
-      if (told.insert(xid).second) faults.xids.push_back(xid);
-    }
-    const auto add = [&](int64_t xid, bool is_new) {
-      if (is_new && told.insert(xid).second) faults.xids.push_back(xid);
-    };
-    const bool had_failed = rows_failed_;
-    faults.reset_pending = RowsAre() || PagesAre();
-    // The driver's own event for the same may come with it, or be missed.
-    add(job::kXidDoubleBitError, NewEccErrors());
-    add(job::kXidRowsNotReplaced, rows_failed_ && !had_failed);
-    add(job::kXidOffTheBus, is_lost_ && !std::exchange(said_lost_, is_lost_));
-    return faults;
-  }
-
- private:
-  // The driver keeps what happens from here on for us.
-  void ListenToEvents() {
-    const bool can = nvml_.create_events != nullptr && nvml_.register_events != nullptr &&
-                     nvml_.wait_event != nullptr;
-    if (!can || nvml_.create_events(&events_) != kSuccess) {
-      events_ = nullptr;
-      return;
-    }
-    unsigned long long wanted = kXidEvent | kDoubleBitEvent, supported = wanted;
-    if (nvml_.supported_events != nullptr &&
-        nvml_.supported_events(device_, &supported) == kSuccess)
-      wanted &= supported;
-    is_listening_ = wanted != 0 && nvml_.register_events(device_, wanted, events_) == kSuccess;
-  }
-
-  std::vector<int64_t> Events() {
-    std::vector<int64_t> xids;
-    EventData event = {};
-    for (int i = 0; is_listening_ && i < kMostEventsAtOnce; ++i) {
-      const int error = nvml_.wait_event(events_, &event, 0);
-      is_lost_ |= error == kGpuIsLost;
-      if (error != kSuccess) break;
-      if (event.type == kXidEvent) xids.push_back(static_cast<int64_t>(event.data));
-      if (event.type == kDoubleBitEvent) xids.push_back(job::kXidDoubleBitError);
-    }
-    return xids;
-  }
-
-  bool NewEccErrors() {
-    unsigned long long count = 0;
-    if (nvml_.ecc_errors == nullptr) return false;
-    const int error = nvml_.ecc_errors(device_, kUncorrected, kSinceDriverLoaded, &count);
-    is_lost_ |= error == kGpuIsLost;
-    return error == kSuccess && count > std::exchange(ecc_errors_, count);
-  }
-
-  // True: some wait for a reset.
-  bool RowsAre() {
-    unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
-    if (nvml_.remapped_rows == nullptr ||
-        nvml_.remapped_rows(device_, &corrected, &uncorrected, &pending, &failed) != kSuccess)
-      return false;
-    rows_failed_ = failed != 0;
-    return pending != 0;
-  }
-
-  bool PagesAre() {
-    int pending = 0;
-    return nvml_.retired_pages_pending != nullptr &&
-           nvml_.retired_pages_pending(device_, &pending) == kSuccess && pending != 0;
-  }
-
-  const FaultFunctions& nvml_;
-  const NvmlDevice device_;
-  EventSet events_ = nullptr;
-  bool is_listening_ = false;
-  unsigned long long ecc_errors_ = 0;
-  bool rows_failed_ = false;
-  bool is_lost_ = false, said_lost_ = false;
-};
 
 class Nvml : public GpuLibrary {
  public:
@@ -305,11 +183,11 @@ class Nvml : public GpuLibrary {
     return processes;
   }
 
-  GpuFaults Faults(int64_t index) override {
+  std::optional<GpuFaults> Faults(int64_t index) override {
     auto reader = fault_readers_.find(index);
     if (reader == fault_readers_.end()) {
       NvmlDevice device = nullptr;
-      if (nvml_.handle(static_cast<unsigned>(index), &device) != kSuccess) return {};
+      if (nvml_.handle(static_cast<unsigned>(index), &device) != kSuccess) return std::nullopt;
       reader = fault_readers_.try_emplace(index, nvml_.faults, device).first;
     }
     return reader->second.Read();

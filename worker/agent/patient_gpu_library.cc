@@ -2,10 +2,12 @@
 
 #include <condition_variable>
 #include <future>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace trainctl::agent {
 namespace {
@@ -68,6 +70,25 @@ class Questions {
   bool ended_ = false;
 };
 
+// The driver tells each once, though perhaps too late for who asked. Thread-safe; shared as above.
+class UntoldXids {
+ public:
+  void Add(int64_t index, const std::vector<int64_t>& xids) {
+    const std::lock_guard lock(mutex_);
+    std::vector<int64_t>& of_gpu = xids_[index];
+    of_gpu.insert(of_gpu.end(), xids.begin(), xids.end());
+  }
+
+  std::vector<int64_t> Take(int64_t index) {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(xids_[index], {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int64_t, std::vector<int64_t>> xids_;  // by the GPU's number
+};
+
 class PatientGpuLibrary : public GpuLibrary {
  public:
   explicit PatientGpuLibrary(DriverPatience patience) : patience_(patience) {}
@@ -104,9 +125,16 @@ class PatientGpuLibrary : public GpuLibrary {
     auto found = Ask<Answer>([index](GpuLibrary& library) { return library.Processes(index); });
     return found ? std::move(*found) : Answer(NoAnswer());
   }
-  GpuFaults Faults(int64_t index) override {
-    return Ask<GpuFaults>([index](GpuLibrary& library) { return library.Faults(index); })
-        .value_or(GpuFaults());
+  std::optional<GpuFaults> Faults(int64_t index) override {
+    using Answer = std::optional<GpuFaults>;
+    const auto answer = Ask<Answer>([index, untold = untold_xids_](GpuLibrary& library) {
+      Answer faults = library.Faults(index);
+      if (faults) untold->Add(index, std::exchange(faults->xids, {}));
+      return faults;
+    });
+    const bool answered = answer && *answer;
+    GpuFaults faults{untold_xids_->Take(index), answered ? (*answer)->reset_pending : std::nullopt};
+    return answered || !faults.xids.empty() ? Answer(std::move(faults)) : std::nullopt;
   }
   job::LinkKind Link(int64_t from, int64_t to) override {
     return Ask<job::LinkKind>([from, to](GpuLibrary& library) { return library.Link(from, to); })
@@ -131,6 +159,7 @@ class PatientGpuLibrary : public GpuLibrary {
 
   const DriverPatience patience_;
   const std::shared_ptr<Questions> questions_ = std::make_shared<Questions>();
+  const std::shared_ptr<UntoldXids> untold_xids_ = std::make_shared<UntoldXids>();
 };
 
 }  // namespace
