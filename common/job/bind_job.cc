@@ -34,17 +34,21 @@ bool Accepts(const std::string& key, const JsonNode& node) {
   return FindSection(key) != nullptr || (FindMapOfEntry(key) != nullptr && node.Is(Type::kString));
 }
 
-// JSON where the key takes it so, else the text as it is typed.
+// JSON where the key takes it so, else the text as it is typed. A list is made of text alone: other
+// JSON is refused as it is.
 JsonNode ValueOfOverride(const Override& override) {
   const JsonText json = ReadJson(override.value);
   const bool is_json = json.problems.empty();
   if (is_json && Accepts(override.key, *json.root)) return *json.root;
   const Field* field = FindField(override.key);
-  JsonNode typed = field == nullptr ? JsonNode(override.value) : field->typed(override.value);
+  if (field == nullptr) return JsonNode(override.value);
+  const bool is_list = field->typed("").Is(Type::kArray);
+  const bool is_text = !is_json || json.root->Is(Type::kString);
+  JsonNode typed = field->typed(is_list && is_json && is_text ? json.root->text : override.value);
   // What is wrong in a list is said of the list.
   const bool is_wrong_list =
       is_json && json.root->Is(Type::kArray) && !Accepts(override.key, typed);
-  return is_wrong_list ? *json.root : typed;
+  return is_wrong_list || (is_list && !is_text) ? *json.root : typed;
 }
 
 }  // namespace

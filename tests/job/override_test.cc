@@ -50,6 +50,23 @@ TEST(Overrides, AListIsTypedAsWordsWithCommas) {
   EXPECT_EQ(job.eval.images.size(), 2u);
 }
 
+TEST(Overrides, JsonThatIsNoListOfTextsIsNoTextOfAList) {
+  const auto with_prompts = [](std::string text) {
+    return With({{"eval.prompts", std::move(text)}, {"data.val_split_fraction", "0.1"}})
+        .eval.prompts;
+  };
+  EXPECT_THAT(with_prompts(R"("Hi, \"you\"")"), ElementsAre(R"(Hi, "you")"));
+  EXPECT_THAT(with_prompts("Hi, \"you\""), ElementsAre(R"(Hi, "you")"));
+  EXPECT_THAT(With({{"lora.targets", R"("q,v")"}}).lora.value().targets, ElementsAre("q", "v"));
+  for (const char* text : {"null", "5", "true", R"({"a":1})", "[1,2]"}) {
+    for (const char* key : {"eval.prompts", "eval.images", "lora.targets"}) {
+      const Problem problem = Refused({key, text});
+      EXPECT_EQ(problem.path, std::string("--set ") + key);
+      EXPECT_EQ(problem.value, text);
+    }
+  }
+}
+
 TEST(Overrides, AListAsTextStaysText) { EXPECT_EQ(With({{"notes", "[1,2]"}}).notes, "[1,2]"); }
 
 TEST(Overrides, NullIsNullWhereTheKeyMayBeNull) {
