@@ -185,12 +185,12 @@ void Coordinator::ThinPoints() {
   const auto piece = parts_.store.ThinPoints({now.wall - *parts_.policy.points_after_us, now.wall});
   if (!piece) parts_.log.Warning("points_not_thinned", {{"error", piece.error().message}});
   if (!piece || !piece->more) thins_next_ = now.steady + kThinningRestMicros;
-  if (!piece || !piece->done || piece->done->removed == 0) return;
-  const std::string job = base::ToString(piece->done->job);
-  const std::string removed = std::to_string(piece->done->removed);
-  parts_.log.Info("points_thinned", {{"job", job}, {"points", removed}});
-  batch_.audit.push_back(
-      {now.wall, "this site's policy", "thin", job + ": " + removed + " points"});
+  if (!piece) return;
+  for (const base::JobId id : piece->thinned) {
+    const std::string job = base::ToString(id);
+    parts_.log.Info("points_thinned", {{"job", job}});
+    batch_.audit.push_back({now.wall, "this site's policy", "thin", job});
+  }
 }
 
 void Coordinator::AuditSubmitted(const core::SubmitAccepted& accepted) {

@@ -1,6 +1,8 @@
 #include "server/store/point_thinner.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "common/rank/metric.h"
 #include "server/store/columns.h"
@@ -11,6 +13,9 @@ namespace {
 constexpr int64_t kStretches = 250;        // of a series
 constexpr int64_t kPointsAtOnce = 10'000;  // looked at in one piece
 constexpr int64_t kJobsAtOnce = 1'000;     // looked at in one piece
+constexpr std::string_view kThinned =
+    "its metric points were thinned by this site's policy: curves keep their shape, what compare "
+    "shows is as before";
 
 bool NeedsAllPoints(const std::string& metric) {
   const job::MetricInfo* info = job::FindMetric(metric);
@@ -22,16 +27,21 @@ int64_t StepsOfAStretch(int64_t latest_step) { return latest_step / kStretches +
 }  // namespace
 
 base::Result<ThinningPiece> PointThinner::Next(const ThinningWish& wish) {
-  Transaction transaction(database_);
   ThinningPiece piece;
-  if (job_ && !Exists(job_->id)) job_.reset();
   if (!job_ && due_.empty()) {
     piece.more = FindJobs(wish);
-  } else {
+    const base::Status looked = database_.TakeStatus();
+    if (looked.ok()) return piece;
+    Forget();
+    return looked.error();
+  }
+  Transaction transaction(database_);
+  piece.more = true;
+  if (job_ && !Exists(job_->id)) job_.reset();
+  for (int64_t left = kPointsAtOnce; left > 0 && (job_ || !due_.empty());) {
     if (!job_) Begin();
-    if (job_ && !job_->left.empty()) ThinPiece();
-    if (job_ && job_->left.empty()) piece.done = End(wish);
-    piece.more = true;
+    if (job_ && !job_->left.empty()) left -= ThinPiece(left, wish, piece);
+    if (job_ && job_->left.empty()) End(wish);
   }
   const base::Status committed = transaction.Commit();
   if (committed.ok()) return piece;
@@ -75,7 +85,7 @@ void PointThinner::Begin() {
   const base::JobId job = due_.front();
   due_.pop_front();
   if (!Exists(job)) return;
-  job_.emplace(Job{job, {}, 0});
+  job_.emplace(Job{job, {}});
   Statement& all =
       database_.Prepared("SELECT id, name, latest_step FROM series WHERE job = ? ORDER BY id");
   all.Put(job.value);
@@ -89,15 +99,22 @@ void PointThinner::Begin() {
 }
 
 // A null value is a NaN; as the lowest it stays.
-void PointThinner::ThinPiece() {
+int64_t PointThinner::ThinPiece(int64_t most, const ThinningWish& wish, ThinningPiece& piece) {
   Series& series = job_->left.front();
+  const int64_t stretch = StepsOfAStretch(series.latest_step);
   Statement& end = database_.Prepared(
-      "SELECT step FROM points WHERE series = ? AND step >= ? ORDER BY step LIMIT 1 OFFSET ?");
-  end.Put(series.id, series.from, kPointsAtOnce);
-  int64_t until = series.latest_step + 1;
-  const bool goes_on = end.Next();
-  if (goes_on) end.Get(until);
+      "SELECT COUNT(*), COALESCE(MAX(step), 0) FROM "
+      "(SELECT step FROM points WHERE series = ? AND step >= ? ORDER BY step LIMIT ?)");
+  end.Put(series.id, series.from, most + 1);
+  int64_t count = 0, until = 0;
+  if (end.Next()) end.Get(count, until);
   end.Reset();
+  const bool goes_on = count > most;
+  if (goes_on) {
+    until = std::max(until / stretch, series.from / stretch + 1) * stretch;
+  } else {
+    until = series.latest_step + 1;
+  }
   Statement& thin = database_.Prepared(
       "DELETE FROM points WHERE series = ?1 AND step IN (SELECT step FROM (SELECT step, "
       "ROW_NUMBER() OVER (PARTITION BY step / ?4 ORDER BY step) AS place, "
@@ -105,29 +122,30 @@ void PointThinner::ThinPiece() {
       "ROW_NUMBER() OVER (PARTITION BY step / ?4 ORDER BY value DESC, step) AS high "
       "FROM points WHERE series = ?1 AND step >= ?2 AND step < ?3) "
       "WHERE place > 1 AND low > 1 AND high > 1 AND step != ?5)");
-  thin.Put(series.id, series.from, until, StepsOfAStretch(series.latest_step), series.latest_step);
+  thin.Put(series.id, series.from, until, stretch, series.latest_step);
   thin.Run();
-  job_->removed += database_.Changes();
+  if (database_.Changes() > 0 && !std::exchange(job_->lost_points, true) && SayThinned(wish))
+    piece.thinned.push_back(job_->id);
   series.from = until;
   if (!goes_on) job_->left.pop_front();
+  return std::max<int64_t>(count, 1);
 }
 
-ThinnedJob PointThinner::End(const ThinningWish& wish) {
-  const ThinnedJob done{job_->id, job_->removed};
+// Before a restart it may have been said.
+bool PointThinner::SayThinned(const ThinningWish& wish) {
+  Statement& event = database_.Prepared(
+      "INSERT INTO events (job, at, text) SELECT ?1, ?2, ?3 "
+      "WHERE NOT EXISTS (SELECT 1 FROM events WHERE job = ?1 AND text = ?3)");
+  event.Put(job_->id.value, wish.now, kThinned);
+  event.Run();
+  return database_.Changes() > 0;
+}
+
+void PointThinner::End(const ThinningWish& wish) {
   Statement& mark = database_.Prepared("INSERT OR IGNORE INTO thinned (job, at) VALUES (?, ?)");
-  mark.Put(done.job.value, wish.now);
+  mark.Put(job_->id.value, wish.now);
   mark.Run();
-  if (done.removed > 0) {
-    Statement& event = database_.Prepared("INSERT INTO events (job, at, text) VALUES (?, ?, ?)");
-    event.Put(
-        done.job.value, wish.now,
-        std::string_view("its metric points were thinned by this site's policy: " +
-                         std::to_string(done.removed) +
-                         " are gone; curves keep their shape, what compare shows is as before"));
-    event.Run();
-  }
   job_.reset();
-  return done;
 }
 
 }  // namespace trainctl::store

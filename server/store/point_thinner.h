@@ -1,15 +1,15 @@
 // Retention of points: of jobs that ended long ago a curve needs few. Internal to this room.
 //
-// Of each series stay the points of at most 250 stretches of steps: each stretch's first, lowest
-// and highest, and the last of all. So curves keep their shape, and summaries say what they said.
-// Of metrics whose median is made of their points all stay. Work is done in pieces, each in a
-// transaction of its own; what a restart interrupts is begun anew, and comes to the same.
-// Not thread-safe.
+// A series keeps few points of each of at most 250 stretches of steps: the first, the lowest and
+// the highest. The last of all stays too. So curves keep their shape, and summaries say what they
+// said. Of metrics whose median is made of their points all stay.
+//
+// Work is done in pieces, each in a transaction of its own, of whole stretches. What a restart
+// interrupts is begun anew, and comes to the same. Not thread-safe.
 #pragma once
 
 #include <deque>
 #include <optional>
-#include <string>
 
 #include "server/store/database.h"
 #include "server/store/store.h"
@@ -34,14 +34,16 @@ class PointThinner {
   struct Job {
     base::JobId id;
     std::deque<Series> left;
-    int64_t removed = 0;
+    bool lost_points = false;  // and that was said
   };
 
   bool FindJobs(const ThinningWish& wish);
   bool Exists(base::JobId job);
   void Begin();  // the first that is due
-  void ThinPiece();
-  ThinnedJob End(const ThinningWish& wish);
+  // Of the first series about so many points, at least a stretch. How many were looked at.
+  int64_t ThinPiece(int64_t most, const ThinningWish& wish, ThinningPiece& piece);
+  bool SayThinned(const ThinningWish& wish);  // in the job's history; false: it says so already
+  void End(const ThinningWish& wish);
 
   Database& database_;
   int64_t last_looked_at_ = 0;   // a job's number

@@ -44,13 +44,9 @@ struct ThinningWish {
   base::WallMicros ended_before = 0;
   base::WallMicros now = 0;
 };
-struct ThinnedJob {
-  base::JobId job;
-  int64_t removed = 0;  // points
-};
 struct ThinningPiece {
-  bool more = false;               // there may be more to do
-  std::optional<ThinnedJob> done;  // it has only the points now that it is to keep
+  bool more = false;                 // there may be more to do
+  std::vector<base::JobId> thinned;  // those that lost points for the first time
 };
 
 // Not thread-safe: belongs to the coordinator's loop, or to one writing thread.
