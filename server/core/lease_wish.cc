@@ -123,6 +123,9 @@ std::string WhyNotReady(const State& state, const Worker& worker, base::WallMicr
                         const Now& now) {
   if (worker.lost) return "LOST";
   if (DrainOf(state, worker.row) != nullptr) return "DRAINED";
+  const FaultRow* fault = WorstFault(state, worker.row.name);
+  if (fault != nullptr && job::ClassOf(fault->fault.xid) == job::FaultClass::kBad)
+    return std::string(FaultState(*fault));  // a SUSPECT one may be clean by then
   if (start - now.wall >= state.options.lease_warning_us) return "";
   const std::optional<base::JobId> holder = HolderOf(state, worker);
   if (holder && FindJob(state, *holder)->lease != 0) return "";  // that ends before this one begins
