@@ -108,6 +108,7 @@ void Coordinator::WorkerDeviceChanged(const WorkerChannel& channel,
 void Coordinator::WorkerToldFaults(const WorkerChannel& channel, core::DeviceFaultsTold told) {
   if (workers_.Hear(told.worker, channel, parts_.clock.Steady()) == nullptr) return;
   for (const job::DeviceFault& fault : told.faults) {
+    if (!core::IsNews(state_, told.worker, fault)) continue;
     parts_.log.Warning("device_fault", {{"worker", told.worker},
                                         {"xid", std::to_string(fault.xid)},
                                         {"class", std::string(Name(job::ClassOf(fault.xid)))}});

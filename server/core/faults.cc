@@ -30,6 +30,9 @@ void Update(Turn& turn, const Worker& worker) {
   turn.placement_may_change = true;  // who could use the device only holds back nothing now
 }
 
+// A fault that goes on is said again after so long a silence.
+constexpr int64_t kSayAgainMicros = 600'000'000;
+
 bool IsTold(const std::vector<job::DeviceFault>& told, int64_t xid) {
   return std::ranges::find(told, xid, &job::DeviceFault::xid) != told.end();
 }
@@ -83,14 +86,31 @@ std::string FaultText(const FaultRow& fault) {
               : "; used again by itself, or after trainctl undrain");
 }
 
+bool IsNews(const State& state, const std::string& worker, const job::DeviceFault& fault) {
+  const auto rows = state.faults.find(worker);
+  if (rows == state.faults.end()) return true;
+  const auto found = rows->second.find(fault.xid);
+  if (found == rows->second.end()) return true;
+  const FaultRow& last = found->second;
+  if (last.fault == fault) return false;
+  if (last.cleared || last.fault.at < fault.at - kSayAgainMicros) return true;
+  const auto here = state.workers.find(worker);
+  if (here == state.workers.end() || !here->second.holder) return false;
+  const auto job = state.live.find(here->second.holder->job);
+  if (job == state.live.end()) return false;
+  const base::WallMicros placed_at = job->second->attempt->row.placed_at;
+  return last.fault.at < placed_at && fault.at >= placed_at;
+}
+
 void TakeFaults(Turn& turn, Worker& worker, const std::vector<job::DeviceFault>& told) {
   std::map<int64_t, FaultRow>& rows = turn.state.faults[worker.row.name];
   for (const job::DeviceFault& fault : told) {
+    const bool is_news = IsNews(turn.state, worker.row.name, fault);
     FaultRow& row = rows[fault.xid];
     if (row.fault == fault) continue;
     row = {worker.row.name, worker.row.device.uuid, fault};
     turn.Persist(row);
-    if (!worker.holder) continue;
+    if (!is_news || !worker.holder) continue;
     Say(turn, worker.holder->job,
         job::XidText(fault.xid) + " on " + worker.row.name + ": " +
             WhatFollows(worker, job::ClassOf(fault.xid)));
