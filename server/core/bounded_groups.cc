@@ -1,5 +1,7 @@
 #include "server/core/bounded_groups.h"
 
+#include <utility>
+
 #include "common/base/check.h"
 #include "server/core/inspect.h"
 #include "server/core/quota.h"
@@ -73,6 +75,7 @@ bool WaitForGroup(State& state, Job& job) {
   group.under_way.erase(last->row.id);
   LeaveQueue(state, *last);
   Enqueue(state, *last);
+  state.put_back.push_back(last->row.id);
   return false;
 }
 
@@ -83,6 +86,7 @@ void StopWaitingForGroup(State& state, Job& job) {
 
 void AdmitFromGroups(Turn& turn) {
   for (const EndedJob& ended : turn.ended) LeaveGroup(turn, ended);
+  for (const base::JobId job : std::exchange(turn.state.put_back, {})) turn.changed.insert(job);
 }
 
 std::string GroupReason(const State& state, const Job& job) {

@@ -2,7 +2,7 @@
 // room.
 //
 // A job that has begun is under way until it is FINISHED, restarts included. Of the others those
-// are that come first in the queue's order: what is under way follows from what is stored. So the
+// are that come first in the queue's order. What is under way follows from what is stored. So the
 // last of them waits again where an older one no longer follows another job. A job that follows
 // another is not under way, nor is one that can't start by its owner's quota.
 #pragma once
@@ -22,7 +22,8 @@ bool WaitForGroup(State& state, Job& job);
 // It leaves that place.
 void StopWaitingForGroup(State& state, Job& job);
 
-// Lets the next of their groups go in place of the jobs which this Turn ended.
+// Lets the next of their groups go in place of the jobs which this Turn ended. Watchers are told of
+// those that wait again.
 void AdmitFromGroups(Turn& turn);
 
 // Why a job of such a place waits.
