@@ -12,7 +12,8 @@ bool MayWait(const core::Effect& effect) {
          std::holds_alternative<core::JobChanged>(effect);
 }
 
-// Whether the event leaves the queue as it was: who has which device, who waits for what.
+// Whether the event leaves the queue as it was, as far as its rows and effects tell. A Tick changes
+// devices without them: FreeDevices::version tells. Who is LOST is seen by WaitTexts::kMaxAge.
 bool LeavesQueue(const core::Event& event, const core::Actions& actions) {
   if (const auto* reported = std::get_if<core::RankReported>(&event)) {
     return std::holds_alternative<job::RankProgress>(reported->body) ||
@@ -96,8 +97,10 @@ void Coordinator::Drain() {
       committed_.push_back(std::move(queued.committed));
       urgent_ = true;
     }
+    const int64_t version = state_.free.version();
     core::Actions actions = core::Step(state_, queued.event, Now());
-    if (!LeavesQueue(queued.event, actions)) wait_texts_.Forget();
+    if (!LeavesQueue(queued.event, actions) || state_.free.version() != version)
+      wait_texts_.Forget();
     Hold(std::move(actions));
   }
   if (urgent_ || held_rows_ >= kMaxHeldRows) Commit();

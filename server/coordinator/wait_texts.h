@@ -1,6 +1,6 @@
 // Why jobs wait and when they are expected to start, as people read it. Each text is made once for
-// all who look: of a long queue they are dear, since each job is held against those ahead of it.
-// Not thread-safe.
+// all who look. Of a long queue they are dear: each job is held against those ahead of it. Not
+// thread-safe.
 #pragma once
 
 #include <string>
@@ -17,7 +17,8 @@ struct WaitText {
 
 class WaitTexts {
  public:
-  static constexpr base::SteadyMicros kMaxAge = 5'000'000;  // texts tell of minutes
+  // Most texts tell of minutes. Those of inspections tell of seconds, and lag so much.
+  static constexpr base::SteadyMicros kMaxAge = 5'000'000;
 
   // Of a job that is QUEUED. Valid until the next call.
   const WaitText& Of(const core::State& state, const core::Job& job, const core::Now& now);
