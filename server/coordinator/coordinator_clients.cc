@@ -308,7 +308,8 @@ void Coordinator::UndrainDevices(const std::string& target, const auth::Caller& 
       return answer(base::Error{base::Code::kConflict, "host '" + drain->target +
                                                            "' is drained as a whole: trainctl "
                                                            "undrain " +
-                                                           drain->target});
+                                                           drain->target +
+                                                           ", which ends faults there too"});
     }
   }
   Audit(caller, "undrain", target);
