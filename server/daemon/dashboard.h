@@ -36,17 +36,21 @@ class Dashboard {
 
   std::string address() const { return auth::ToString(server_->address()); }
 
-  // While the loop still runs: answers go there. What is answered later is dropped.
+  // While the loop still runs, and not on its thread: answers go there. What is answered later is
+  // dropped.
   void Stop() {
     if (server_) server_->Stop();
+    loop_.Call([] {});  // requests that wait there ask `reads_` before it stops
     reads_.Stop();
   }
 
  private:
   Dashboard(std::unique_ptr<store::Reader> reader, const Parts& parts)
-      : reads_(parts.loop, std::move(reader)),
+      : loop_(parts.loop),
+        reads_(parts.loop, std::move(reader)),
         api_({parts.loop, reads_, parts.coordinator, parts.meters, parts.version}) {}
 
+  EventLoop& loop_;
   ReadThread reads_;
   web::Api api_;
   std::unique_ptr<web::Server> server_;
