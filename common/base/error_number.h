@@ -7,8 +7,8 @@
 
 namespace trainctl::base {
 
-// kNotFound, kExhausted (no room), kInvalid (a folder), kUnavailable (interrupted; too many open
-// files, no memory: trying again may help), else kIo. Where a header says kIo,
+// kNotFound, kExhausted (no room), kInvalid (a folder), kUnavailable, else kIo. kUnavailable:
+// interrupted, too many open files, no memory; trying again may help. Where a header says kIo,
 // kUnavailable may come too.
 Code CodeOfErrno(int error);
 

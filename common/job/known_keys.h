@@ -1,5 +1,6 @@
-// A job out of a tree that has nothing but keys of a job, with values as they are expected: most of
-// what is stored. That is read some times faster than by bind_job.h, and the same comes of it.
+// A job out of a tree that has nothing but keys of a job, with values as they are expected. Most of
+// what is stored is such. That is read some times faster than by bind_job.h, and the same comes of
+// it.
 #pragma once
 
 #include <optional>

@@ -17,8 +17,9 @@ class SharedDocument {
 
   using Text = std::shared_ptr<const std::string>;
   using Take = std::function<void(base::Result<Text>)>;
-  // Gives what was made within the last moment, at once; else what is made, once it is: by `make`,
-  // unless somebody waits for that already. An error is not kept. It outlives what `make` begins.
+  // Gives what was made within the last moment, at once; else what is made, once it is. `make`
+  // makes it, unless somebody waits for that already. An error is not kept. It outlives what `make`
+  // begins.
   void Look(base::SteadyMicros now, const std::function<void(Take)>& make, Take take);
 
   // Nobody waits for it, and whoever looks now has it made anew.
