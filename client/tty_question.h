@@ -6,7 +6,8 @@
 namespace trainctl::client {
 
 // Whether it shows sixels. Waits up to a second for its word. false: it does not say so, or there
-// is no terminal, or another program has it. Not thread-safe.
+// is no terminal, or another program has it, or somebody has typed already. A key that stands for
+// a signal, such as Ctrl-C, is that signal, once the terminal is as before. Not thread-safe.
 bool ShowsSixels();
 
 // The word, "ESC [ ? 62 ; 4 ; 22 c": DA1, where 4 stands for sixels.
