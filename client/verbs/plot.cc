@@ -59,7 +59,7 @@ class PlotVerb : public Verb {
     arguments.Number("--height", "LINES", &height_, "of the drawing in the terminal; else 20");
     arguments.Text(
         "--graphics", "HOW", &graphics_,
-        "auto: pixels where the terminal says that it shows them; kitty, sixel, or none: "
+        "auto: pixels where the terminal says that it shows them; kitty or sixel: always; none: "
         "characters");
     arguments.Switch("--ascii", &ascii_, "no character but those of ASCII");
     arguments.Text("-o,--output", "FORMAT", &format_,
@@ -83,10 +83,8 @@ class PlotVerb : public Verb {
       return Fail(context, alike.error());
     if (const base::Status usable = CheckFormat(); !usable.ok())
       return Fail(context, usable.error());
-    if (std::ranges::count(kGraphics, graphics_) == 0) {
-      return Fail(context, {base::Code::kInvalid,
-                            "--graphics " + graphics_ + ": expected auto, kitty, sixel or none"});
-    }
+    if (const base::Status usable = CheckGraphics(); !usable.ok())
+      return Fail(context, usable.error());
     if (height_ && *height_ < kLowestPlot) {
       return Fail(context, {base::Code::kInvalid, "--height " + std::to_string(*height_) +
                                                       ": expected at least " +
@@ -120,6 +118,21 @@ class PlotVerb : public Verb {
     return base::Error{
         base::Code::kInvalid,
         "-o " + format_ + ": expected table, svg, json, or a file that ends in .svg or .png"};
+  }
+
+  bool asks_for_pixels() const { return graphics_ == "kitty" || graphics_ == "sixel"; }
+
+  base::Status CheckGraphics() const {
+    const std::string option = "--graphics " + graphics_;
+    if (std::ranges::count(kGraphics, graphics_) == 0)
+      return base::Error{base::Code::kInvalid, option + ": expected auto, kitty, sixel or none"};
+    if (asks_for_pixels() && ascii_)
+      return base::Error{base::Code::kInvalid, option + " draws pixels: expected no --ascii"};
+    if (asks_for_pixels() && !format_.empty() && format_ != "table") {
+      return base::Error{base::Code::kInvalid,
+                         option + " is of the drawing in the terminal: expected no -o " + format_};
+    }
+    return base::Ok{};
   }
 
   int Write(Context& context, const Plot& plot) const {
@@ -190,12 +203,17 @@ class PlotVerb : public Verb {
   Graphics GraphicsFor(const Context& context, int height) const {
     const Terminal& terminal = context.surroundings.out_terminal;
     const bool is_lower = terminal.height > 0 && height + 2 >= terminal.height;
+    if (asks_for_pixels() && is_lower) {
+      context.err << "note: drawn with characters: the terminal is too low for " << graphics_
+                  << " pixels of " << height << " lines" << std::endl;
+    }
     if (ascii_ || is_lower || graphics_ == "none") return Graphics::kCharacters;
     if (graphics_ == "kitty") return Graphics::kKitty;
     if (graphics_ == "sixel") return Graphics::kSixel;
     if (terminal.height <= 0 || !terminal.layout.colour) return Graphics::kCharacters;
     if (terminal.pictures) return Graphics::kKitty;
-    const bool may_be_asked = terminal.is_terminal && terminal.interactive;
+    const bool is_measured = terminal.cell_width > 0 && terminal.cell_height > 0;
+    const bool may_be_asked = terminal.is_terminal && terminal.interactive && is_measured;
     const auto& shows_sixels = context.surroundings.shows_sixels;
     return may_be_asked && shows_sixels && shows_sixels() ? Graphics::kSixel
                                                           : Graphics::kCharacters;

@@ -13,7 +13,6 @@
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/show/output.h"
-#include "client/tty_question.h"
 #include "tests/client/client_test.h"
 #include "tests/client/golden.h"
 #include "tests/client/scratch_folder.h"
@@ -182,15 +181,6 @@ TEST(TerminalPlot, SixelsAreAsLargeAsTheTerminalsCharacters) {
   EscapingStream(&terminal, EscapingBuffer::Kind::kOwn) << text;
   const SixelScreen screen = SixelsIn(terminal.str());
   EXPECT_TRUE(screen.declared.ends_with(";300")) << screen.declared;
-}
-
-TEST(TtyQuestion, ATerminalTellsOfSixelsByTheNumberFour) {
-  EXPECT_TRUE(TellsOfSixels("\x1b[?62;4;22c"));
-  EXPECT_TRUE(TellsOfSixels("\x1b[?4c"));
-  EXPECT_FALSE(TellsOfSixels("\x1b[?64;14;22c"));
-  EXPECT_FALSE(TellsOfSixels("\x1b[?1;2c"));
-  EXPECT_FALSE(TellsOfSixels("\x1b[?62;4"));
-  EXPECT_FALSE(TellsOfSixels(""));
 }
 
 TEST(TerminalPlot, WherePicturesAreShownCurvesArePixels) {
