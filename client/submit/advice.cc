@@ -91,20 +91,21 @@ std::string EnergyRemark(const Advice& advice) {
                    " has ended yet that measured power.\n";
 }
 
-// Where it is most.
-int64_t Largest(const advice::Way& way, const job::MemoryKind& kind) {
-  int64_t largest = 0;
-  for (const job::MemoryByKind& memory : way.memory.phases)
-    largest = std::max(largest, memory.*kind.bytes);
-  return largest;
+// As it is after the backward. Other is all else at the peak: those of the device sum to it.
+int64_t HeldBytes(const advice::Way& way, const job::MemoryKind& kind, job::DeviceKind device) {
+  const job::MemoryByKind& held =
+      way.memory.phases[static_cast<size_t>(job::Phase::kAfterBackward)];
+  if (kind.bytes != &job::MemoryByKind::other) return held.*kind.bytes;
+  const int64_t host = device == job::DeviceKind::kCpu ? held.optimizer_cpu : 0;
+  return std::max<int64_t>(0, way.peak_bytes() - held.params - held.grads - held.optimizer - host);
 }
 
 // The kinds that some way has.
-std::vector<job::MemoryKind> KindsOf(const std::vector<advice::Way>& ways) {
+std::vector<job::MemoryKind> KindsOf(const std::vector<advice::Way>& ways, job::DeviceKind device) {
   std::vector<job::MemoryKind> kinds;
   for (const job::MemoryKind& kind : job::kMemoryKinds) {
-    const bool is_there =
-        std::ranges::any_of(ways, [&](const advice::Way& way) { return Largest(way, kind) > 0; });
+    const bool is_there = std::ranges::any_of(
+        ways, [&](const advice::Way& way) { return HeldBytes(way, kind, device) > 0; });
     if (kind.is_part && is_there) kinds.push_back(kind);
   }
   return kinds;
@@ -156,7 +157,7 @@ void AddRow(const Advice& advice, const Line& line, Style style, TextTable* tabl
       way.time ? FormatWithUnit(way.time->step_seconds, "s") : "–",
       base::FormatBytes(way.peak_bytes())};
   for (const job::MemoryKind& kind : advice.kinds)
-    cells.emplace_back(base::FormatBytes(Largest(way, kind)));
+    cells.emplace_back(base::FormatBytes(HeldBytes(way, kind, advice.device_kind)));
   cells.emplace_back(std::to_string(way.job.devices));
   cells.emplace_back(EnergyText(way.energy_joules()));
   if (advice.price_per_device_hour) cells.emplace_back(PriceText(line.price));
@@ -198,7 +199,7 @@ base::Result<Advice> Advise(Context& context, const job::JobSpec& asked,
   if (options.by_kind) {
     std::vector<advice::Way> rows = advice.shown;
     rows.push_back(advice.ways.asked);
-    advice.kinds = KindsOf(rows);
+    advice.kinds = KindsOf(rows, advice.device_kind);
   }
   return advice;
 }

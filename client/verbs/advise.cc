@@ -72,8 +72,9 @@ class AdviseVerb : public Verb {
     arguments.Number("--steps", "N", &steps_, "of each way that is tried; default 10");
     arguments.Needs("--steps", {"--try"});
     arguments.Switch("--all", &options_.all, "every way that fits, not the best ones only");
-    arguments.Switch("--by-kind", &options_.by_kind,
-                     "memory by kind too, each where it is most: parameters, optimizer, …");
+    arguments.Switch(
+        "--by-kind", &options_.by_kind,
+        "the peak by kind too: parameters, optimizer, …; other: all else at that moment");
     arguments.Text(
         "-o,--output", "FORMAT", &output_,
         std::string(kOutputFormats) + ", svg: time against memory; or a FILE.svg or FILE.png");

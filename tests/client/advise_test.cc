@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "client/exit_code.h"
 #include "client/show/output.h"
@@ -101,6 +103,54 @@ TEST_F(AdviseTest, MemoryStandsByKindWhereThatIsAsked) {
   EXPECT_THAT(out, HasSubstr("PEAK A DEVICE  PARAMETERS"));
   EXPECT_THAT(out, HasSubstr("OPTIMIZER"));
   EXPECT_THAT(out, HasSubstr("OTHER  DEVICES"));
+}
+
+// "4.77 MiB".
+double BytesOf(const std::string& cell) {
+  std::istringstream words(cell);
+  double number = 0;
+  std::string unit;
+  words >> number >> unit;
+  for (const char* larger : {"B", "KiB", "MiB", "GiB"}) {
+    if (unit == larger) return number;
+    number *= 1024;
+  }
+  ADD_FAILURE() << cell;
+  return 0;
+}
+
+// Of the texts of a table whose cells are at least two spaces apart.
+std::vector<std::string> CellsOf(const std::string& line) {
+  std::vector<std::string> cells;
+  for (size_t begin = line.find_first_not_of(' '); begin < line.size();) {
+    const size_t end = std::min(line.find("  ", begin), line.size());
+    cells.push_back(line.substr(begin, end - begin));
+    begin = line.find_first_not_of(' ', end);
+  }
+  return cells;
+}
+
+TEST_F(AdviseTest, TheKindsOnTheDeviceSumToThePeak) {
+  std::istringstream lines(Trainctl({"advise", File(), "--by-kind", "--all"}).out);
+  std::vector<std::string> headers;
+  size_t rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<std::string> cells = CellsOf(line);
+    if (!cells.empty() && cells.front() == "TIME") headers = cells;
+    if (headers.empty() || cells.size() != headers.size() || cells == headers) continue;
+    ++rows;
+    double sum = 0, peak = 0, rounding = 0;
+    for (size_t i = 2; headers[i] != "DEVICES"; ++i) {
+      const double bytes = BytesOf(cells[i]);
+      if (headers[i] == "PEAK A DEVICE") peak = bytes;
+      if (headers[i] == "PEAK A DEVICE" || headers[i].ends_with("(HOST)")) continue;
+      sum += bytes;
+      rounding += 0.01 * 1024 * 1024;
+    }
+    EXPECT_GT(peak, 100'000);
+    EXPECT_NEAR(sum, peak, rounding) << line;
+  }
+  EXPECT_GT(rows, 3u);
 }
 
 TEST_F(AdviseTest, EnergyIsThatOfAllDevicesAtTheMeasuredPowerOrSaidToBeUnknown) {
