@@ -13,28 +13,45 @@ STEP = (
 )
 
 
-# The slots of the site are GPUs that somebody else uses too.
-STRANGERS = """
+# What the site says is changed by these words before it is shown.
+CHANGED = """
 const Real = window.EventSource;
 window.EventSource = class extends Real {
   set onmessage(show) {
     super.onmessage = (event) => {
       const site = JSON.parse(event.data);
-      const foreign = {pid: 4711, user: "bo", program: HOSTILE, memory_bytes: 3 * 2 ** 30};
-      const gpu = {utilization_percent: 98, memory_used_bytes: 5 * 2 ** 30, power_watts: 600,
-        temperature_celsius: 60, foreign_processes: [foreign]};
-      site.workers[0].gpu = gpu;
+      CHANGE
       show({data: JSON.stringify(site)});
     };
   }
 };
+"""
+# The slots of the site are GPUs that somebody else uses too.
+STRANGERS = """
+      const foreign = {pid: 4711, user: "bo", program: HOSTILE, memory_bytes: 3 * 2 ** 30};
+      const gpu = {utilization_percent: 98, memory_used_bytes: 5 * 2 ** 30, power_watts: 600,
+        temperature_celsius: 60, foreign_processes: [foreign]};
+      site.workers[0].gpu = gpu;
 """.replace("HOSTILE", json.dumps(HOSTILE))
+FAULTS = "site.workers[0].state = 'BAD'; site.workers[1].state = 'SUSPECT';"
 
 
 class DashboardTest(DashboardCase):
-    def test_who_else_uses_a_gpu_stands_below_it(self):
-        self.browser.command("Page.addScriptToEvaluateOnNewDocument", source=STRANGERS)
+    def open_changed(self, change):
+        script = CHANGED.replace("CHANGE", change)
+        self.browser.command("Page.addScriptToEvaluateOnNewDocument", source=script)
         self.browser.open(self.address)
+
+    def test_devices_that_are_bad_or_suspect_are_counted(self):
+        self.open_changed(FAULTS)
+        self.browser.wait("return document.querySelector('#devices tr') !== null")
+        facts = self.browser.text("#facts")
+        self.assertIn("2\ndevices faulty", facts)
+        self.assertNotIn("lost", facts)
+        self.expect_no_faults()
+
+    def test_who_else_uses_a_gpu_stands_below_it(self):
+        self.open_changed(STRANGERS)
         self.browser.wait("return document.querySelectorAll('#devices tr').length > 2")
         row = self.browser.text("#devices tr:nth-child(2)")
         self.assertIn(f"foreign\tpid 4711 {HOSTILE} (bo)", row)

@@ -139,6 +139,7 @@ export const isUnderWay = (job) => !waits(job) && !hasEnded(job);
 export const succeeded = (job) => job.outcome === "SUCCEEDED";
 export const whyOf = (job) => (hasEnded(job) ? job.message : job.reason);
 export const isBusy = (worker) => worker.state === "BUSY";
+export const isFaulty = (worker) => worker.state === "BAD" || worker.state === "SUSPECT";
 export const isAway = (worker) => worker.state === "LOST" || worker.state === "DIRTY";
 export const workerKind = (worker) => ({ READY: "good", BUSY: "", LEASED: "", DRAINED: "warn", SUSPECT: "warn" }[worker.state] ?? "bad");
 

@@ -1,6 +1,6 @@
 // The site: devices and jobs, live.
 import { at, cell, elapsed, element, formatBytes, formatClock, formatNumber, hasEnded, isAway,
-  isBusy, isUnderWay, known, live, query, showFacts, showRows, stateKind, stateText, succeeded,
+  isBusy, isFaulty, isUnderWay, known, live, query, showFacts, showRows, stateKind, stateText, succeeded,
   whyOf, workerKind } from "/assets/common.js";
 
 const selected = new Set();
@@ -93,11 +93,12 @@ function show(site) {
   newest = site;
   const count = (list, test) => list.filter(test).length;
   const { jobs, workers } = site;
-  const lost = count(workers, isAway);
+  const some = (test) => String(count(workers, test) || "");
   showFacts(at("facts"), [
     ["devices busy", `${count(workers, isBusy)} of ${workers.length}`],
-    ["devices lost or not free", lost ? String(lost) : ""],
-    ["devices used by others", String(count(workers, (w) => foreignOf(w).length > 0) || "")],
+    ["devices lost or not free", some(isAway)],
+    ["devices faulty", some(isFaulty)],
+    ["devices used by others", some((w) => foreignOf(w).length > 0)],
     ["hosts", String(new Set(workers.map((w) => w.host)).size)],
     ["jobs running", String(count(jobs, isUnderWay))],
     ["jobs in the queue", String(site.queued_jobs)],
