@@ -8,6 +8,7 @@
 #include <fstream>
 #include <regex>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "common/job/job_json.h"
@@ -359,6 +360,51 @@ TEST(WebPermissions, TheTableDecidesAndTheKernelSaysWhoAsks) {
     EXPECT_NE(ask(kViewer, target).status, 403) << target;
   }
   EXPECT_EQ(Json::parse(ask(kViewer, "/api/site").body)["user"], "uid:61004");
+}
+
+// The first document of a live stream.
+Json FirstOf(HttpClient& live) {
+  constexpr std::string_view kData = "data: ";
+  const std::string text = live.ReceiveUntil("\n\n");
+  const size_t begin = text.find(kData);
+  EXPECT_NE(begin, std::string::npos) << text;
+  return begin == std::string::npos ? Json() : Json::parse(text.substr(begin + kData.size()));
+}
+
+TEST(WebPermissions, LivePagesShareWhatIsOfTheSiteAndNotWhoAsks) {
+  if (!rpc_test::MayBeOtherUsers()) GTEST_SKIP() << "only root may be another user";
+  constexpr uid_t kAnna = 61004, kBo = 61006;
+  auth::UnixPolicy policy;
+  for (const char* role : {"uid:61004=viewer", "uid:61006=viewer"})
+    ASSERT_TRUE(auth::AddRole(role, &policy).ok());
+  TestSite site(policy);
+  FakeWorker worker("a/0");
+  const rpc_test::TrainingJob ended = rpc_test::Train(site, worker, "ended");
+  worker.Succeed(ended.rank);
+  site.WaitForState(ended.id, "FINISHED");
+  site.Submit("runs");
+  worker.BeginTraining(worker.Start());
+  const std::string queued = site.Submit("waits");
+  site.WaitForState(queued, "QUEUED");
+  const std::string address = site.dashboard();
+  HttpClient anna(address, kAnna), bo(address, kBo), all(address, kBo), queue(address, kAnna);
+  anna.Send(GetText(address, "/api/live/site?limit=1"));
+  bo.Send(GetText(address, "/api/live/site?limit=1"));
+  all.Send(GetText(address, "/api/live/site?limit=3"));
+  queue.Send(GetText(address, "/api/live/queue"));
+  const Json of_anna = FirstOf(anna), of_bo = FirstOf(bo);
+  const Json of_all = FirstOf(all), of_queue = FirstOf(queue);
+  EXPECT_EQ(of_anna["user"], "uid:61004");
+  EXPECT_EQ(of_bo["user"], "uid:61006");
+  EXPECT_EQ(of_all["user"], "uid:61006");
+  EXPECT_EQ(of_anna["jobs"].size(), 2u) << "the newest, and the one that runs";
+  EXPECT_EQ(of_bo["jobs"].size(), 2u);
+  EXPECT_EQ(of_all["jobs"].size(), 3u);
+  ASSERT_EQ(of_queue["jobs"].size(), 1u);
+  EXPECT_EQ(of_queue["jobs"][0]["id"], queued);
+  EXPECT_EQ(of_queue["queued_jobs"], 1);
+  EXPECT_FALSE(of_queue.contains("user"));
+  EXPECT_FALSE(of_queue.contains("workers"));
 }
 
 // The text, line by line, as the format is specified.
