@@ -4,8 +4,8 @@ import dataclasses
 import json
 import os
 import pathlib
+import select
 import signal
-import time
 
 PROGRAMS = ("traincoordinator", "trainworker", "trainshim", "trainrank")
 
@@ -17,10 +17,14 @@ class Process:
     arguments: tuple
 
     def kill(self, number=signal.SIGKILL):
-        """Returns from SIGKILL when the process is gone, which a busy host takes its time for."""
-        os.kill(self.pid, number)
-        while number == signal.SIGKILL and read_process(self.pid) == self:
-            time.sleep(0.005)
+        """Returns from SIGKILL when the process is gone, with its locks and ports."""
+        process = os.pidfd_open(self.pid)
+        try:
+            signal.pidfd_send_signal(process, number)
+            if number == signal.SIGKILL:
+                select.select([process], [], [])
+        finally:
+            os.close(process)
 
     def value_of(self, option):
         """Of --option VALUE or --option=VALUE on its command line."""
