@@ -190,6 +190,18 @@ fi
                 found = {path.name for path in (self.folder / ".cache" / "trainctl").rglob("*")}
                 self.assertEqual(found & {"complete", "whole", "torn"}, {"complete", "whole"})
 
+    def test_what_needs_no_libtorch_is_installed_without_it(self):
+        subprocess.run(
+            [DEPLOY / "setup", "--without-torch"],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+        installed = [path.name for path in (self.folder / ".cache/trainctl").iterdir()]
+        self.assertEqual([name for name in installed if name.startswith("toolchain-")], [])
+        self.assertNotEqual([name for name in installed if name.startswith("arrow-")], [])
+
 
 class Scripts(unittest.TestCase):
     TOP = DEPLOY.parent
