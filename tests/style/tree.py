@@ -44,10 +44,11 @@ def script_files():
 
 @functools.cache
 def text_files():
-    """Code, scripts, CMake and units: what has a limit of columns."""
+    """Code, scripts, pages, CMake and units: what has a limit of columns."""
+    patterns = ("CMakeLists.txt", "*.cmake", "*.service", "*.env", "*.suppressions")
     others = [
         path.relative_to(TOP)
-        for pattern in ("CMakeLists.txt", "*.cmake", "*.service", "*.env", "*.suppressions")
+        for pattern in (*patterns, "*.js", "*.css", "*.html", "*.html.in")
         for folder in (*CODE_FOLDERS, "deploy", ".ci")
         for path in (TOP / folder).rglob(pattern)
     ]

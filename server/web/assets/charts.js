@@ -1,10 +1,15 @@
 // Curves and bars by Chart.js. Each chart is a figure with a caption, a picture with a description,
 // and the same as a table, for who can't see it and where the build has no Chart.js.
-import { ask, element, formatBytes, formatClock, formatEnergy, formatNumber, formatWithUnit, known } from "/assets/common.js";
+import {
+  ask, element, formatBytes, formatClock, formatEnergy, formatNumber, formatWithUnit, known,
+} from "/assets/common.js";
 
 const hasCharts = typeof Chart !== "undefined";
 // Told apart by most who are colour-blind, on light and on dark (Okabe and Ito, without yellow).
-const colours = ["#3b8bd4", "#e08a1e", "#1a9e77", "#c8659d", "#d5533c", "#7d7fc7", "#6b8f2f", "#8a6d4b", "#56b4e9", "#888888"];
+const colours = [
+  "#3b8bd4", "#e08a1e", "#1a9e77", "#c8659d", "#d5533c", "#7d7fc7", "#6b8f2f", "#8a6d4b", "#56b4e9",
+  "#888888",
+];
 export const colourOf = (i) => colours[i % colours.length];
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -22,7 +27,8 @@ function frame(place, title, kind) {
   place.append(figure);
   const showTable = (titles, rows) => {
     head.replaceChildren(element("tr", {}, ...titles.map((text) => element("th", {}, text))));
-    table.replaceChildren(...rows.map((row) => element("tr", {}, ...row.map((text) => element("td", {}, text)))));
+    const cells = (row) => row.map((text) => element("td", {}, text));
+    table.replaceChildren(...rows.map((row) => element("tr", {}, ...cells(row))));
   };
   return { figure, name, note, canvas, plot, showTable };
 }
@@ -50,8 +56,11 @@ function smoothed(points, weight) {
 // Beyond the number of colours lines are dashed.
 function datasetsOf(curves, smoothing) {
   return curves.flatMap((curve, i) => {
-    const line = { label: curve.label, data: curve.points, borderColor: colourOf(i), backgroundColor: colourOf(i),
-      borderDash: i < colours.length ? [] : [6, 3], borderWidth: 1.6, pointRadius: curve.points.length < 40 ? 2 : 0, parsing: false };
+    const line = {
+      label: curve.label, data: curve.points, parsing: false, borderWidth: 1.6,
+      borderColor: colourOf(i), backgroundColor: colourOf(i),
+      borderDash: i < colours.length ? [] : [6, 3], pointRadius: curve.points.length < 40 ? 2 : 0,
+    };
     if (smoothing === 0) return [line];
     return [{ ...line, data: smoothed(curve.points, smoothing) },
       { ...line, label: "", borderColor: `${colourOf(i)}55`, borderWidth: 1, pointRadius: 0 }];
@@ -60,14 +69,15 @@ function datasetsOf(curves, smoothing) {
 
 // What hardly changes is drawn as nearly flat, and its ticks differ.
 const leastRange = (unit) => (scale) => {
-  const middle = (scale.min + scale.max) / 2, half = Math.abs(middle) * (unit === "bytes" ? 0.05 : 0.005);
+  const middle = (scale.min + scale.max) / 2;
+  const half = Math.abs(middle) * (unit === "bytes" ? 0.05 : 0.005);
   if (scale.max - scale.min >= 2 * half) return;
   scale.min = middle - half;
   scale.max = middle + half;
 };
 
-// All but what follows the mouse is painted once after each change, and copied for each frame. Twenty
-// curves of hundreds of points would not be stroked anew 60 times a second.
+// All but what follows the mouse is painted once after each change, and copied for each frame.
+// Twenty curves of hundreds of points would not be stroked anew 60 times a second.
 const paintedOnce = {
   id: "paintedOnce",
   afterUpdate(chart) { chart.painted = null; },
@@ -75,11 +85,12 @@ const paintedOnce = {
   beforeDraw(chart) {
     const { ctx: pen, canvas } = chart;
     if (chart.painting) return true;
-    if (!chart.painted || chart.painted.width !== canvas.width || chart.painted.height !== canvas.height) {
+    const { width, height } = canvas;
+    if (chart.painted?.width !== width || chart.painted.height !== height) {
       chart.painting = true;
       chart.draw();
       chart.painting = false;
-      chart.painted = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+      chart.painted = Object.assign(document.createElement("canvas"), { width, height });
       chart.painted.getContext("2d").drawImage(canvas, 0, 0);
       chart.clear();
     }
@@ -95,8 +106,8 @@ const paintedOnce = {
   },
 };
 
-// Lines down at what happened: chart.marks is [{x, text, kind}]. Their texts stand in the tooltip of
-// a point near by.
+// Lines down at what happened: chart.marks is [{x, text, kind}]. Their texts stand in the tooltip
+// of a point near by.
 const markLines = {
   id: "marks",
   beforeDatasetsDraw(chart) {
@@ -105,7 +116,8 @@ const markLines = {
       const at = scales.x.getPixelForValue(x);
       if (!(at >= area.left && at <= area.right)) continue;
       ctx.save();
-      ctx.strokeStyle = ctx.fillStyle = style(kind === "attempt" ? "--warn" : kind === "text" ? "--good" : "--faint");
+      const colour = { attempt: "--warn", text: "--good" }[kind] ?? "--faint";
+      ctx.strokeStyle = ctx.fillStyle = style(colour);
       ctx.globalAlpha = 0.55;
       ctx.setLineDash([3, 3]);
       ctx.beginPath();
@@ -124,11 +136,12 @@ const markLines = {
 
 function marksNear(chart, x) {
   const { min, max } = chart.scales.x;
-  return (chart.marks ?? []).filter((mark) => Math.abs(mark.x - x) <= (max - min) / 60).map((mark) => mark.text).slice(0, 6);
+  const isNear = (mark) => Math.abs(mark.x - x) <= (max - min) / 60;
+  return (chart.marks ?? []).filter(isNear).map((mark) => mark.text).slice(0, 6);
 }
 
-// chart.draw(curves, {title, unit, log, smoothing, axis, marks, range}): curves are [{label, points:
-// [{x, y}], count}]; range: {x: [least, most], y: …}, else what the points need.
+// chart.draw(curves, {title, unit, log, smoothing, axis, marks, range}): curves are [{label,
+// points: [{x, y}], count}]; range: {x: [least, most], y: …}, else what the points need.
 // onZoom(first, last): somebody dragged over these steps.
 export function curveChart(place, title, onZoom = null) {
   const { figure, name, note, canvas, plot, showTable } = frame(place, title, "");
@@ -151,23 +164,38 @@ export function curveChart(place, title, onZoom = null) {
       const last = curves.length === 1 ? values(curves[0]).pop() : undefined;
       note.textContent = last === undefined ? "" : format(last);
       if (!canvas) return;
-      canvas.setAttribute("aria-label", `${name.textContent}: ${curves.map((c) => c.label).join(", ")}; the numbers are in the table below`);
-      chart ??= new Chart(canvas, { type: "line", data: { datasets: [] }, options: {}, plugins: [paintedOnce, markLines] });
+      const names = curves.map((curve) => curve.label).join(", ");
+      canvas.setAttribute("aria-label",
+        `${name.textContent}: ${names}; the numbers are in the table below`);
+      chart ??= new Chart(canvas, {
+        type: "line", data: { datasets: [] }, options: {}, plugins: [paintedOnce, markLines],
+      });
       chart.marks = wanted.marks ?? [];
       chart.data.datasets = datasetsOf(curves, wanted.smoothing);
       const options = baseOptions();
       options.scales = {
         x: { type: "linear", ...axisOptions(axis === "time" ? formatClock : formatNumber) },
-        y: { type: wanted.log ? "logarithmic" : "linear", ...axisOptions(unit.endsWith("/s") ? formatNumber : format) },
+        y: {
+          type: wanted.log ? "logarithmic" : "linear",
+          ...axisOptions(unit.endsWith("/s") ? formatNumber : format),
+        },
       };
       options.scales.y.afterDataLimits = leastRange(unit);
-      for (const [name, [min, max]] of Object.entries(wanted.range ?? {})) Object.assign(options.scales[name], { min, max });
+      for (const [name, [min, max]] of Object.entries(wanted.range ?? {}))
+        Object.assign(options.scales[name], { min, max });
       options.plugins = {
-        legend: { display: curves.length > 1, labels: { color: style("--text"), boxWidth: 12, filter: (item) => item.text !== "" } },
+        legend: {
+          display: curves.length > 1,
+          labels: { color: style("--text"), boxWidth: 12, filter: (item) => item.text !== "" },
+        },
         tooltip: {
           filter: (item) => item.dataset.label !== "",
           callbacks: {
-            title: (items) => (items.length === 0 ? "" : axis === "time" ? formatClock(items[0].parsed.x) : `step ${formatNumber(items[0].parsed.x)}`),
+            title: ([item]) => {
+              if (!item) return "";
+              return axis === "time"
+                ? formatClock(item.parsed.x) : `step ${formatNumber(item.parsed.x)}`;
+            },
             label: (item) => `${item.dataset.label}: ${format(item.parsed.y)}`,
             footer: (items) => (items.length === 0 ? "" : marksNear(chart, items[0].parsed.x)),
           },
@@ -219,10 +247,12 @@ export function curvesOf(series, axis, start, label) {
   }));
 }
 
-// Memory is told four times a step: of each rank the curve of one phase, by which runs are compared.
+// Memory is told four times a step: of each rank the curve of one phase, by which runs are
+// compared.
 export function onePhase(series) {
   const phases = new Set(series.curves.map((curve) => curve.phase));
-  const wanted = series.metric === "memory_peak_allocated_bytes" ? "after_optimizer_step" : "after_forward";
+  const wanted = series.metric === "memory_peak_allocated_bytes"
+    ? "after_optimizer_step" : "after_forward";
   const shown = phases.has(wanted) ? wanted : series.curves[0]?.phase;
   return { ...series, curves: series.curves.filter((curve) => curve.phase === shown) };
 }
@@ -254,21 +284,26 @@ const limitLine = (limit) => ({
   },
 });
 
-// advice: what /api/advice answers. The front is numbered, the other ways that fit are small points.
+// advice: what /api/advice answers. The front is numbered, the other ways that fit are small
+// points.
 export function adviceChart(place) {
-  const { canvas, note, showTable } = frame(place, "Time of the whole run over peak memory of a device", "tall");
+  const title = "Time of the whole run over peak memory of a device";
+  const { canvas, note, showTable } = frame(place, title, "tall");
   let chart = null;
   return (advice) => {
     const front = advice.front.map((way, i) => ({ ...way, number: i + 1 }));
     const duration = (seconds) => (seconds === null ? "–" : formatWithUnit(seconds, "s"));
     showTable(["", "time", "a step", "peak of a device", "devices", "energy", "changes to paste"],
-      [...front, { ...advice.asked, number: "as it is" }].map((way) => [String(way.number), duration(way.total_seconds),
+      [...front, { ...advice.asked, number: "as it is" }].map((way) => [
+        String(way.number), duration(way.total_seconds),
         duration(way.step_seconds), formatBytes(way.peak_allocated_bytes), String(way.devices),
         known(way.energy_joules, formatEnergy) || "?", way.overrides || "(none)"]));
-    const most = Math.max(0, ...advice.fitting.map(([, bytes]) => bytes), advice.asked.peak_allocated_bytes);
+    const others = advice.fitting.map(([, bytes]) => bytes);
+    const most = Math.max(0, ...others, advice.asked.peak_allocated_bytes);
     const limit = advice.limit_bytes;
     const limitFits = limit > 0 && limit < 4 * most;
-    note.textContent = limit > 0 ? `limit ${formatBytes(limit)}${limitFits ? "" : ", beyond the picture"}` : "";
+    const beyond = limitFits ? "" : ", beyond the picture";
+    note.textContent = limit > 0 ? `limit ${formatBytes(limit)}${beyond}` : "";
     if (!canvas) return;
     chart?.destroy();
     const point = (way) => ({ x: way.total_seconds, y: way.peak_allocated_bytes, way });
@@ -277,20 +312,33 @@ export function adviceChart(place) {
     const options = baseOptions();
     options.interaction = { mode: "nearest", intersect: true };
     options.scales = {
-      x: { type: "linear", beginAtZero: true, title: { display: true, text: "time", color: style("--faint") }, ...axisOptions(formatClock) },
-      y: { type: "linear", beginAtZero: true, max: limitFits ? Math.max(limit, most) * 1.08 : undefined, ...axisOptions(formatBytes) },
+      x: {
+        type: "linear", beginAtZero: true, ...axisOptions(formatClock),
+        title: { display: true, text: "time", color: style("--faint") },
+      },
+      y: {
+        type: "linear", beginAtZero: true, ...axisOptions(formatBytes),
+        max: limitFits ? Math.max(limit, most) * 1.08 : undefined,
+      },
     };
     options.plugins = {
       legend: { labels: { color: style("--text"), boxWidth: 12 } },
       tooltip: { callbacks: { label: ({ raw }) => (raw.way
         ? [`${raw.way.number ?? "as it is"}: ${raw.way.overrides || "(as it is)"}`,
-          [duration(raw.x), formatBytes(raw.y), known(raw.way.energy_joules, formatEnergy)].filter(Boolean).join(", ")]
+          [duration(raw.x), formatBytes(raw.y), known(raw.way.energy_joules, formatEnergy)]
+            .filter(Boolean).join(", ")]
         : `${duration(raw.x)}, ${formatBytes(raw.y)}`) } },
     };
     chart = new Chart(canvas, { type: "scatter", options, data: { datasets: [
       { label: "the best", data: timed(front), pointRadius: 6, order: 1, ...look(0) },
-      { label: "as it is", data: timed([advice.asked]), pointStyle: "triangle", pointRadius: 8, order: 0, ...look(1) },
-      { label: "other ways that fit", data: advice.fitting.map(([x, y]) => ({ x, y })), pointRadius: 2, order: 2, ...look(9) },
+      {
+        label: "as it is", data: timed([advice.asked]), pointStyle: "triangle", pointRadius: 8,
+        order: 0, ...look(1),
+      },
+      {
+        label: "other ways that fit", data: advice.fitting.map(([x, y]) => ({ x, y })),
+        pointRadius: 2, order: 2, ...look(9),
+      },
     ] }, plugins: [numbers, ...(limitFits ? [limitLine(limit)] : [])] });
   };
 }
@@ -310,7 +358,8 @@ const numbers = {
   },
 };
 
-// memory: {"rows": [{kind, label, phase, predicted_bytes, measured_bytes, is_part}], "limit_bytes"}.
+// memory: {"rows": [{kind, label, phase, predicted_bytes, measured_bytes, is_part}],
+// "limit_bytes"}.
 export function memoryChart(place) {
   const { note, canvas, showTable } = frame(place, "Memory of a rank", "tall");
   let chart = null;
@@ -320,18 +369,26 @@ export function memoryChart(place) {
     const kinds = [...new Map(memory.rows.filter(isShown).map((row) => [row.kind, row.label]))];
     const bytes = (value) => (value === null ? "–" : formatBytes(value));
     showTable(["kind", "phase", "predicted", "measured"], memory.rows.map(
-      (row) => [row.label, phaseText(row.phase), bytes(row.predicted_bytes), bytes(row.measured_bytes)]));
-    const find = (kind, phase) => memory.rows.find((row) => row.kind === kind && row.phase === phase);
+      (row) => [row.label, phaseText(row.phase), bytes(row.predicted_bytes),
+        bytes(row.measured_bytes)]));
+    const find = (kind, phase) =>
+      memory.rows.find((row) => row.kind === kind && row.phase === phase);
     const stack = (name, key, alpha) => kinds.map(([kind, label], i) => ({
-      label, stack: name, backgroundColor: colourOf(i) + alpha, borderColor: colourOf(i), borderWidth: 1,
+      label, stack: name,
+      backgroundColor: colourOf(i) + alpha, borderColor: colourOf(i), borderWidth: 1,
       data: phases.map((phase) => find(kind, phase)?.[key] ?? 0),
     }));
-    const datasets = [...stack("predicted", "predicted_bytes", "66"), ...stack("measured", "measured_bytes", "")];
-    const total = (name, i) => datasets.filter((d) => d.stack === name).reduce((sum, d) => sum + d.data[i], 0);
-    const most = Math.max(0, ...phases.flatMap((_, i) => [total("predicted", i), total("measured", i)]));
+    const datasets = [
+      ...stack("predicted", "predicted_bytes", "66"), ...stack("measured", "measured_bytes", ""),
+    ];
+    const total = (name, i) =>
+      datasets.filter((d) => d.stack === name).reduce((sum, d) => sum + d.data[i], 0);
+    const most = Math.max(
+      0, ...phases.flatMap((_, i) => [total("predicted", i), total("measured", i)]));
     const limit = memory.limit_bytes;
     const limitFits = limit !== null && limit < 4 * most;
-    note.textContent = limit === null ? "" : `limit ${formatBytes(limit)}${limitFits ? "" : ", beyond the picture"}`;
+    const beyond = limitFits ? "" : ", beyond the picture";
+    note.textContent = limit === null ? "" : `limit ${formatBytes(limit)}${beyond}`;
     if (!canvas || phases.length === 0) return;
     chart?.destroy();
     const options = baseOptions();
@@ -345,8 +402,17 @@ export function memoryChart(place) {
     options.scales.x.ticks.maxRotation = 60;
     Object.assign(options.scales.y.ticks, { stepSize: step, maxTicksLimit: 20 });
     options.plugins = {
-      legend: { labels: { color: style("--text"), boxWidth: 12, filter: (item) => item.datasetIndex >= kinds.length } },
-      tooltip: { callbacks: { label: (item) => `${item.dataset.stack} ${item.dataset.label}: ${formatBytes(item.parsed.y)}` } },
+      legend: {
+        labels: {
+          color: style("--text"), boxWidth: 12, filter: (item) => item.datasetIndex >= kinds.length,
+        },
+      },
+      tooltip: {
+        callbacks: {
+          label: ({ dataset, parsed }) =>
+            `${dataset.stack} ${dataset.label}: ${formatBytes(parsed.y)}`,
+        },
+      },
     };
     chart = new Chart(canvas, { type: "bar", data: { labels: phases, datasets }, options,
       plugins: limitFits ? [limitLine(limit)] : [] });

@@ -46,7 +46,8 @@ export function tell(problem) {
 }
 
 // The page's own link of the header.
-document.querySelector(`header nav a[href="${location.pathname}"]`)?.setAttribute("aria-current", "page");
+document.querySelector(`header nav a[href="${location.pathname}"]`)
+  ?.setAttribute("aria-current", "page");
 
 export const at = (id) => document.getElementById(id);
 
@@ -55,7 +56,8 @@ export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value === true) made.setAttribute(key, "");
-    else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value);
+    else if (value !== null && value !== undefined && value !== false)
+      made.setAttribute(key, value);
   }
   made.append(...children.filter((child) => child !== null && child !== undefined).map(
     (child) => (child instanceof Node ? child : document.createTextNode(String(child)))));
@@ -63,6 +65,11 @@ export function element(name, attributes = {}, ...children) {
 }
 
 export const cell = (text, kind = "") => element("td", { class: kind || null }, text ?? "");
+
+// A job as pages name it, and a link to its page.
+export const nameWithId = (job) => `${job.name} (${job.id})`;
+export const jobLink = (job, text = nameWithId(job)) => (
+  element("a", { href: `/job?${query({ job: job.id })}` }, text));
 
 // A list of facts: [label, text], those without a text left out.
 export function showFacts(place, facts) {
@@ -89,27 +96,31 @@ export function formatBytes(value) {
   if (value === 0) return "0 GiB";
   if (size < 1024) return `${value} B`;
   if (size < 2 ** 20) return `${(value / 1024).toFixed(2)} KiB`;
-  return size < 2 ** 30 / 10 ? `${(value / 2 ** 20).toFixed(2)} MiB` : `${(value / 2 ** 30).toFixed(2)} GiB`;
+  if (size < 2 ** 30 / 10) return `${(value / 2 ** 20).toFixed(2)} MiB`;
+  return `${(value / 2 ** 30).toFixed(2)} GiB`;
 }
 
 export function formatDuration(seconds) {
   const whole = Math.round(seconds);
   const parts = [[Math.floor(whole / 86400), "d"], [Math.floor(whole / 3600) % 24, "h"],
     [Math.floor(whole / 60) % 60, "min"], [whole % 60, "s"]];
-  return parts.filter(([count]) => count > 0).map(([count, unit]) => count + unit).join(" ") || "0s";
+  const said = parts.filter(([count]) => count > 0);
+  return said.map(([count, unit]) => count + unit).join(" ") || "0s";
 }
 
 export function formatClock(seconds) {
   const whole = Math.max(0, Math.round(seconds));
   const two = (number) => String(number).padStart(2, "0");
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
-  return hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+  const rest = two(whole % 60);
+  return hours > 0 ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
 }
 
 export function formatWithUnit(value, unit) {
   if (!Number.isFinite(value)) return "nan";
   if (unit === "bytes") return formatBytes(value);
-  if (unit === "s") return value < 1 ? `${value.toFixed(3)} s` : value < 60 ? `${value.toFixed(2)} s` : formatDuration(value);
+  if (unit === "s" && value >= 60) return formatDuration(value);
+  if (unit === "s") return `${value.toFixed(value < 1 ? 3 : 2)} s`;
   if (unit === "%") return `${value.toFixed(0)} %`;
   if (unit === "×") return `${value.toFixed(2)}×`;
   return unit ? `${formatNumber(value)} ${unit}` : formatNumber(value);
@@ -128,7 +139,8 @@ export function formatDelta(ratio) {
   return `${percent > 0 ? "+" : "−"}${Math.abs(percent).toFixed(digits)} %`;
 }
 
-export const known = (value, format) => (value === null || value === undefined ? "" : format(value));
+export const known = (value, format) => (
+  value === null || value === undefined ? "" : format(value));
 export const formatTime = (seconds) => known(seconds, (s) => new Date(s * 1000).toLocaleString());
 
 // ---- what names of states mean (common/job/outcome.h, worker_state.h) ----
@@ -141,10 +153,12 @@ export const whyOf = (job) => (hasEnded(job) ? job.message : job.reason);
 export const isBusy = (worker) => worker.state === "BUSY";
 export const isFaulty = (worker) => worker.state === "BAD" || worker.state === "SUSPECT";
 export const isAway = (worker) => worker.state === "LOST" || worker.state === "DIRTY";
-export const workerKind = (worker) => ({ READY: "good", BUSY: "", LEASED: "", DRAINED: "warn", SUSPECT: "warn" }[worker.state] ?? "bad");
+const workerKinds = { READY: "good", BUSY: "", LEASED: "", DRAINED: "warn", SUSPECT: "warn" };
+export const workerKind = (worker) => workerKinds[worker.state] ?? "bad";
 
 export function stateText(job) {
-  const expected = job.as_expected === null ? "" : job.as_expected ? " (as expected)" : " (not as expected)";
+  if (job.as_expected === null) return job.outcome ?? job.state;
+  const expected = job.as_expected ? " (as expected)" : " (not as expected)";
   return (job.outcome ?? job.state) + expected;
 }
 
@@ -168,18 +182,22 @@ export function showRows(body, rows) {
     cells.forEach((fresh, i) => {
       const there = row.children[i];
       if (!there) row.append(fresh);
-      else if (there.dataset.keep === undefined && there.outerHTML !== fresh.outerHTML) there.replaceWith(fresh);
+      else if (there.dataset.keep === undefined && there.outerHTML !== fresh.outerHTML)
+        there.replaceWith(fresh);
     });
     return row;
   });
   const kept = new Set(made);
   for (const row of [...body.children]) if (!kept.has(row)) row.remove();
-  made.forEach((row, i) => { if (body.children[i] !== row) body.insertBefore(row, body.children[i] ?? null); });
+  made.forEach((row, i) => {
+    if (body.children[i] !== row) body.insertBefore(row, body.children[i] ?? null);
+  });
 }
 
 // These children, unless they are there already: the focus stays.
 export function showChildren(place, ...children) {
   const fresh = [...element("p", {}, ...children).childNodes], there = [...place.childNodes];
-  const same = fresh.length === there.length && fresh.every((node, i) => node.isEqualNode(there[i]));
+  const same = fresh.length === there.length
+    && fresh.every((node, i) => node.isEqualNode(there[i]));
   if (!same) place.replaceChildren(...fresh);
 }

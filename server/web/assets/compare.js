@@ -1,6 +1,8 @@
 // Runs side by side: the table of `trainctl compare`, and curves of any metric over each other. The
 // address holds the selection.
-import { ask, at, element, formatDelta, formatWithUnit, query, tell } from "/assets/common.js";
+import {
+  ask, at, element, formatDelta, formatWithUnit, jobLink, nameWithId, query, tell,
+} from "/assets/common.js";
 import { askSeries, curveChart, curvesOf, onePhase } from "/assets/charts.js";
 
 let metrics = [];
@@ -15,8 +17,10 @@ const words = () => at("jobs").value.split(/[\s,]+/).filter(Boolean);
 function readAddress() {
   const asked = new URLSearchParams(location.search);
   at("jobs").value = asked.getAll("job").join(" ");
-  at("metric").replaceChildren(...metrics.map((metric) => element("option", { value: metric.name }, metric.label)));
-  at("metric").value = metrics.some((metric) => metric.name === asked.get("metric")) ? asked.get("metric") : "loss";
+  at("metric").replaceChildren(
+    ...metrics.map((metric) => element("option", { value: metric.name }, metric.label)));
+  const wanted = metrics.find((metric) => metric.name === asked.get("metric"));
+  at("metric").value = wanted?.name ?? "loss";
   at("log").checked = asked.has("log");
   at("axis").value = asked.get("axis") === "time" ? "time" : "step";
   at("smoothing").value = asked.get("smoothing") ?? 0;
@@ -27,8 +31,10 @@ function readAddress() {
 function writeAddress() {
   const selection = {
     job: words(), base: base > 0 ? comparison.jobs[base].id : null,
-    metric: at("metric").value === "loss" ? null : at("metric").value, log: at("log").checked ? 1 : null,
-    axis: at("axis").value === "time" ? "time" : null, smoothing: Number(at("smoothing").value) || null,
+    metric: at("metric").value === "loss" ? null : at("metric").value,
+    log: at("log").checked ? 1 : null,
+    axis: at("axis").value === "time" ? "time" : null,
+    smoothing: Number(at("smoothing").value) || null,
     from: at("from").value, to: at("to").value,
   };
   history.replaceState(null, "", `/compare?${query(selection)}`);
@@ -47,34 +53,41 @@ function valueText(row, i) {
 function valueCell(row, i) {
   const delta = row.deltas[i] === null ? "" : `  ${formatDelta(row.deltas[i])}`;
   const note = row.notes[i] ? ` (${row.notes[i]})` : "";
-  return element("td", { class: row.best[i] ? "good" : null }, `${valueText(row, i)}${delta}${row.best[i] ? " *" : ""}${note}`);
+  const best = row.best[i];
+  return element("td", { class: best ? "good" : null },
+    `${valueText(row, i)}${delta}${best ? " *" : ""}${note}`);
 }
 
 function showTable() {
   const { jobs, rows } = comparison;
   const order = [base, ...jobs.keys()].filter((i, place) => place === 0 || i !== base);
-  const heading = (i) => element("th", { scope: "col" }, element("a", { href: `/job?${query({ job: jobs[i].id })}` },
-    `${jobs[i].name} (${jobs[i].id})`), i === base && jobs.length > 1 ? " base" : "");
+  const heading = (i) => element("th", { scope: "col" }, jobLink(jobs[i]),
+    i === base && jobs.length > 1 ? " base" : "");
   at("head").replaceChildren(element("tr", {}, element("td"), ...order.map(heading)));
   const made = [];
   let section = "";
   for (const row of rows) {
     if (row.section !== section && row.section !== row.label)
-      made.push(element("tr", { class: "section" }, element("th", { scope: "colgroup", colspan: order.length + 1 }, row.section)));
+      made.push(element("tr", { class: "section" },
+        element("th", { scope: "colgroup", colspan: order.length + 1 }, row.section)));
     section = row.section;
-    made.push(element("tr", {}, element("th", { scope: "row" }, row.label), ...order.map((i) => valueCell(row, i))));
+    made.push(element("tr", {}, element("th", { scope: "row" }, row.label),
+      ...order.map((i) => valueCell(row, i))));
   }
   at("rows").replaceChildren(...made);
   at("same").textContent = comparison.same.length > 0 ? `Same: ${comparison.same.join(", ")}.` : "";
   at("warnings").replaceChildren(...comparison.warnings.map(
-    (text) => element("p", { class: "notes" }, element("b", { class: "warn" }, "Not comparable: "), `${text}.`)));
-  at("base").replaceChildren(...jobs.map((job, i) => element("option", { value: i }, `${job.name} (${job.id})`)));
+    (text) => element("p", { class: "notes" },
+      element("b", { class: "warn" }, "Not comparable: "), `${text}.`)));
+  at("base").replaceChildren(
+    ...jobs.map((job, i) => element("option", { value: i }, nameWithId(job))));
   at("base").value = String(base);
 }
 
 async function compare(wantedBase) {
   comparison = await ask("/api/compare", { job: words(), base: wantedBase });
-  base = Math.max(0, comparison.jobs.findIndex((job) => job.id === wantedBase || job.name === wantedBase));
+  const isWanted = (job) => job.id === wantedBase || job.name === wantedBase;
+  base = Math.max(0, comparison.jobs.findIndex(isWanted));
   showTable();
   writeAddress();
   await readCurves();
@@ -103,11 +116,15 @@ function draw() {
   const drawn = curves.flatMap((series) => {
     const first = { ...series, curves: series.curves.slice(0, 1) };
     const start = first.curves[0].times[0] ?? 0;
-    return curvesOf(first, axis, start, (curve) => (
-      `${series.name} (${series.job})${curve.rank === null || series.curves.length === 1 ? "" : `, rank ${curve.rank}`}`));
+    return curvesOf(first, axis, start, ({ rank }) => (
+      `${series.name} (${series.job})`
+      + (rank === null || series.curves.length === 1 ? "" : `, rank ${rank}`)));
   });
   const title = metrics.find((metric) => metric.name === at("metric").value).label;
-  chart.draw(drawn, { title, log: at("log").checked, smoothing: Number(at("smoothing").value), axis, unit: curves[0]?.unit });
+  chart.draw(drawn, {
+    title, axis, unit: curves[0]?.unit,
+    log: at("log").checked, smoothing: Number(at("smoothing").value),
+  });
 }
 
 async function guarded(work) {
@@ -123,7 +140,8 @@ at("form").addEventListener("submit", (event) => {
   event.preventDefault();
   guarded(() => compare(null));
 });
-at("base").addEventListener("change", () => guarded(() => compare(comparison.jobs[at("base").value].id)));
+at("base").addEventListener("change", () =>
+  guarded(() => compare(comparison.jobs[at("base").value].id)));
 at("metric").addEventListener("change", () => { writeAddress(); guarded(readCurves); });
 for (const id of ["log", "axis", "smoothing"])
   at(id).addEventListener("input", () => { writeAddress(); draw(); });

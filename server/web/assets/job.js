@@ -1,21 +1,25 @@
 // A job: its facts live, its curves, its memory, its log, what it was asked to be.
 import { ask, at, cell, elapsed, element, formatBytes, formatClock, formatDuration, formatNumber,
-  formatTime, hasEnded, known, live, query, showChildren, showFacts, showRows, stateKind,
-  stateText, succeeded, tell, whyOf } from "/assets/common.js";
-import { adviceChart, askSeries, curveChart, curvesOf, memoryChart, onePhase } from "/assets/charts.js";
+  formatTime, hasEnded, known, live, nameWithId, query, showChildren, showFacts, showRows,
+  stateKind, stateText, succeeded, tell, whyOf } from "/assets/common.js";
+import {
+  adviceChart, askSeries, curveChart, curvesOf, memoryChart, onePhase,
+} from "/assets/charts.js";
 
 const job = new URLSearchParams(location.search).get("job") ?? "";
 const refreshMillis = 3000;
 const keptLog = 300000;  // characters
 const markedEvents = 60;
 const wantedCharts = [
-  ["Loss", ["loss", "val_loss"]], ["Learning rate", ["lr"]], ["Tokens per second", ["tokens_per_second"]],
+  ["Loss", ["loss", "val_loss"]], ["Learning rate", ["lr"]],
+  ["Tokens per second", ["tokens_per_second"]],
   ["Seconds per step", ["step_seconds"]], ["Gradient norm", ["grad_norm"]],
   ["Memory of the ranks after the forward pass", ["memory_allocated_bytes"]],
   ["Peak memory of the ranks", ["memory_peak_allocated_bytes"]],
   ["GPU memory used", ["gpu_memory_used_bytes"]], ["GPU utilization", ["gpu_utilization_percent"]],
   ["GPU power", ["gpu_power_watts"]],
-  ["CPU of the ranks", ["rank_cpu_percent"]], ["Host memory of the ranks", ["rank_memory_used_bytes"]],
+  ["CPU of the ranks", ["rank_cpu_percent"]],
+  ["Host memory of the ranks", ["rank_memory_used_bytes"]],
 ];
 
 let detail = null, view = null;
@@ -27,24 +31,27 @@ const drawMemory = memoryChart(at("memory"));
 function showView(document) {
   const moved = view?.state !== document.job.state || view.attempt !== document.job.attempt;
   view = document.job;
-  window.document.title = `${view.name} (${view.id}) – trainctl`;
-  at("title").textContent = `${view.name} (${view.id})`;
+  window.document.title = `${nameWithId(view)} – trainctl`;
+  at("title").textContent = nameWithId(view);
   const group = view.group
-    ? element("a", { href: `/lab?${query({ group: view.group })}` }, `${view.group_name} (${view.group})`) : null;
+    ? element("a", { href: `/lab?${query({ group: view.group })}` },
+      `${view.group_name} (${view.group})`) : null;
   const why = whyOf(view);
   showChildren(at("message"), element("span", { class: stateKind(view) }, stateText(view)),
     why ? `: ${why}` : "", group ? " · " : "", group);
-  const steps = view.steps ? `${formatNumber(view.step)} of ${formatNumber(view.steps)}` : formatNumber(view.step);
+  const steps = formatNumber(view.step) + (view.steps ? ` of ${formatNumber(view.steps)}` : "");
   showFacts(at("facts"), [
     ["step", steps], ["loss", known(view.loss, formatNumber)],
     ["tokens/s", known(view.tokens_per_second, formatNumber)],
     ["peak allocated", known(view.peak_allocated_bytes, formatBytes)],
-    ["time", known(elapsed(view), formatClock)], ["left", known(view.remaining_seconds, formatClock)],
+    ["time", known(elapsed(view), formatClock)],
+    ["left", known(view.remaining_seconds, formatClock)],
     ["where", view.placement.join(" ")], ["owner", view.owner ?? ""],
     ["attempt", view.attempt > 1 ? String(view.attempt) : ""],
     ...document.workers.filter((worker) => worker.gpu).map((worker) => [
       `GPU of ${worker.name}`,
-      `${known(worker.gpu.utilization_percent, (v) => `${v.toFixed(0)} % · `)}${formatBytes(worker.gpu.memory_used_bytes)}`]),
+      known(worker.gpu.utilization_percent, (v) => `${v.toFixed(0)} % · `)
+        + formatBytes(worker.gpu.memory_used_bytes)]),
   ]);
   if (moved) refresh();
   if (moved && view.attempt) guarded(readLog);
@@ -54,7 +61,8 @@ function showView(document) {
 
 function rowsOf(value, key, rows) {
   if (value !== null && typeof value === "object" && !Array.isArray(value)) {
-    for (const [name, inner] of Object.entries(value)) rowsOf(inner, key ? `${key}.${name}` : name, rows);
+    for (const [name, inner] of Object.entries(value))
+      rowsOf(inner, key ? `${key}.${name}` : name, rows);
   } else if (value !== null && value !== "") {
     rows.push([key, typeof value === "string" ? value : JSON.stringify(value)]);
   }
@@ -64,18 +72,21 @@ function rowsOf(value, key, rows) {
 function showDetail() {
   showRows(at("attempts"), detail.attempts.map((attempt) => ({
     key: `${attempt.attempt} ${attempt.outcome}`,
-    cells: [cell(attempt.attempt), cell(attempt.outcome ?? "running"), cell(formatTime(attempt.started_at)),
+    cells: [cell(attempt.attempt), cell(attempt.outcome ?? "running"),
+      cell(formatTime(attempt.started_at)),
       cell(attempt.ended_at ? formatDuration(attempt.ended_at - attempt.started_at) : "", "number"),
       element("td", { class: "why", "data-keep": "" }, attempt.message,
         attempt.outcome && !succeeded(attempt) && attempt.last_log_lines
-          ? element("details", {}, element("summary", {}, "its last words"), element("pre", {}, attempt.last_log_lines)) : null)],
+          ? element("details", {}, element("summary", {}, "its last words"),
+            element("pre", {}, attempt.last_log_lines)) : null)],
   })));
   showRows(at("events"), detail.events.map((event, i) => ({
     key: String(i), cells: [cell(formatTime(event.time)), cell(event.text, "why")],
   })));
   showRows(at("texts"), detail.continuations.map((said) => ({
     key: `${said.step} ${said.place}`,
-    cells: [cell(formatNumber(said.step), "number"), cell(said.prompt, "name"), cell(said.text, "name")],
+    cells: [cell(formatNumber(said.step), "number"), cell(said.prompt, "name"),
+      cell(said.text, "name")],
   })));
   at("texts-part").hidden = detail.continuations.length === 0;
   const settings = rowsOf(detail.job, "", []);
@@ -91,18 +102,22 @@ function showChoices(select, count, first = 0) {
   const had = select.options.length;
   if (had === count) return;
   const atLast = had === 0 || select.selectedIndex === had - 1;
-  for (let i = had; i < count; ++i) select.append(element("option", { value: i + first }, i + first));
+  for (let i = had; i < count; ++i)
+    select.append(element("option", { value: i + first }, i + first));
   if (first === 1 && atLast && count > 0) select.selectedIndex = count - 1;
 }
 
 // ---- curves ----
 
 function chosen() {
-  return { log: at("log").checked, smoothing: Number(at("smoothing").value), axis: at("axis").value, marks: marks() };
+  return {
+    log: at("log").checked, smoothing: Number(at("smoothing").value), axis: at("axis").value,
+    marks: marks(),
+  };
 }
 
-// Where a time stands among the steps, and a step in time, by the points of the loss; between them on
-// a straight line.
+// Where a time stands among the steps, and a step in time, by the points of the loss; between them
+// on a straight line.
 function between(from, to, value) {
   if (from.length === 0) return null;
   const next = from.findIndex((one) => one >= value);
@@ -117,7 +132,10 @@ function marks() {
   if (!detail || !at("marks").checked) return [];
   const curve = charts.get("Loss")?.series[0]?.curves[0];
   const start = view.started_at ?? 0, overTime = at("axis").value === "time";
-  const ofTime = (time) => (overTime ? Math.max(0, time - start) : curve ? between(curve.times, curve.steps, time) : null);
+  const ofTime = (time) => {
+    if (overTime) return Math.max(0, time - start);
+    return curve ? between(curve.times, curve.steps, time) : null;
+  };
   const ofStep = (step) => {
     if (!overTime) return step;
     const time = curve ? between(curve.steps, curve.times, step) : null;
@@ -125,9 +143,12 @@ function marks() {
   };
   const texts = [...new Set(detail.continuations.map((said) => said.step))];
   return [
-    ...detail.attempts.slice(1).map((attempt) => ({ x: ofTime(attempt.started_at), text: `attempt ${attempt.attempt} begins`, kind: "attempt" })),
-    ...detail.events.slice(-markedEvents).map((event) => ({ x: ofTime(event.time), text: event.text.slice(0, 90), kind: "event" })),
-    ...texts.map((step) => ({ x: ofStep(step), text: `texts of step ${formatNumber(step)} (below)`, kind: "text" })),
+    ...detail.attempts.slice(1).map(({ attempt, started_at: time }) => (
+      { x: ofTime(time), text: `attempt ${attempt} begins`, kind: "attempt" })),
+    ...detail.events.slice(-markedEvents).map(({ time, text }) => (
+      { x: ofTime(time), text: text.slice(0, 90), kind: "event" })),
+    ...texts.map((step) => (
+      { x: ofStep(step), text: `texts of step ${formatNumber(step)} (below)`, kind: "text" })),
   ].filter((mark) => mark.x !== null && Number.isFinite(mark.x));
 }
 
@@ -147,7 +168,8 @@ function drawOne({ chart, series }) {
     if (curve.rank === null || one.curves.length === 1) return one.label;
     return `${series.length > 1 ? `${one.label}, ` : ""}rank ${curve.rank}`;
   };
-  const curves = series.flatMap((one) => curvesOf(one, wanted.axis, start, (curve) => label(one, curve)));
+  const curves = series.flatMap(
+    (one) => curvesOf(one, wanted.axis, start, (curve) => label(one, curve)));
   chart.draw(curves, { ...wanted, unit: series[0]?.unit });
 }
 
@@ -198,9 +220,12 @@ at("advice").addEventListener("toggle", () => guarded(async () => {
   const advice = await ask("/api/advice", { job });
   if (drawAdvice) return;  // opened twice before the answer
   drawAdvice = adviceChart(at("ways"));
-  at("advised").textContent = `${formatNumber(advice.considered)} ways on ${advice.devices} × ${advice.device}, `
-    + `${formatNumber(advice.fitting.length)} fit. Each trains the same: rows, steps, global batch and learning rate stay.`
-    + (advice.asked.energy_joules === null ? "" : " Energy: of the devices alone, at the power that runs on them measured.");
+  at("advised").textContent =
+    `${formatNumber(advice.considered)} ways on ${advice.devices} × ${advice.device}, `
+    + `${formatNumber(advice.fitting.length)} fit. `
+    + "Each trains the same: rows, steps, global batch and learning rate stay."
+    + (advice.asked.energy_joules === null ? ""
+      : " Energy: of the devices alone, at the power that runs on them measured.");
   at("excluded").replaceChildren(...advice.excluded.map(
     ({ reason, ways }) => element("li", {}, `Left out, ${formatNumber(ways)}: ${reason}.`)));
   drawAdvice(advice);
@@ -219,7 +244,9 @@ function restartLog() {
 
 async function readLog() {
   const turn = log.asked;
-  const piece = await ask("/api/log", { job, rank: at("rank").value, attempt: at("attempt").value, offset: log.offset });
+  const piece = await ask("/api/log", {
+    job, rank: at("rank").value, attempt: at("attempt").value, offset: log.offset,
+  });
   if (turn !== log.asked) return;
   log.offset = piece.next_offset;
   log.ended = piece.ended;

@@ -1,7 +1,7 @@
 // A group as a grid of its experiments: what each changes, how far it is, and its training loss.
 import { ask, at, elapsed, element, formatBytes, formatClock, formatNumber, formatWithUnit,
-  hasEnded, isUnderWay, known, live, query, showFacts, stateKind, stateText, succeeded, tell,
-  waits, whyOf } from "/assets/common.js";
+  hasEnded, isUnderWay, jobLink, known, live, query, showFacts, stateKind, stateText, succeeded,
+  tell, waits, whyOf } from "/assets/common.js";
 import { askSeries, curveChart, curvesOf } from "/assets/charts.js";
 
 const group = new URLSearchParams(location.search).get("group") ?? "";
@@ -13,10 +13,12 @@ let jobs = [], changed = new Map();
 
 function cardOf(job) {
   if (cards.has(job.id)) return cards.get(job.id);
-  const heading = element("h3", {}, element("a", { href: `/job?${query({ job: job.id })}` }, `${job.name} (${job.id})`));
-  const changes = element("p", { class: "faint" }), facts = element("ul", { class: "facts" }), state = element("p");
+  const heading = element("h3", {}, jobLink(job));
+  const changes = element("p", { class: "faint" }), state = element("p");
+  const facts = element("ul", { class: "facts" });
   const item = element("li", { class: "experiment" }, heading, changes, state, facts);
-  const card = { item, changes, facts, state, chart: curveChart(item, "Training loss"), series: null };
+  const chart = curveChart(item, "Training loss");
+  const card = { item, changes, facts, state, chart, series: null };
   cards.set(job.id, card);
   at("experiments").append(item);
   return card;
@@ -26,13 +28,18 @@ function showCard(job) {
   const card = cardOf(job);
   const why = whyOf(job);
   const steps = job.steps
-    ? element("progress", { max: job.steps, value: job.step, "aria-label": `steps of ${job.id}` }) : null;
-  card.state.replaceChildren(...[element("span", { class: stateKind(job) }, stateText(job)), " ", steps,
-    !succeeded(job) && why ? ` ${why}` : ""].filter(Boolean));
+    ? element("progress", { max: job.steps, value: job.step, "aria-label": `steps of ${job.id}` })
+    : null;
+  card.state.replaceChildren(...[
+    element("span", { class: stateKind(job) }, stateText(job)), " ", steps,
+    !succeeded(job) && why ? ` ${why}` : "",
+  ].filter(Boolean));
   showFacts(card.facts, [
     ["step", job.steps ? `${formatNumber(job.step)} of ${formatNumber(job.steps)}` : ""],
-    ["loss", known(job.loss, formatNumber)], ["tokens/s", known(job.tokens_per_second, formatNumber)],
-    ["peak", known(job.peak_allocated_bytes, formatBytes)], ["time", known(elapsed(job), formatClock)],
+    ["loss", known(job.loss, formatNumber)],
+    ["tokens/s", known(job.tokens_per_second, formatNumber)],
+    ["peak", known(job.peak_allocated_bytes, formatBytes)],
+    ["time", known(elapsed(job), formatClock)],
     ["left", known(job.remaining_seconds, formatClock)],
   ]);
   card.changes.textContent = changed.get(job.id) ?? "";
@@ -59,7 +66,8 @@ function changesOf(comparison) {
   const rows = comparison.rows.filter((row) => row.section === "changed");
   return new Map(comparison.jobs.map((job, i) => [job.id, rows.map((row) => {
     const value = row.values[i];
-    return `${row.label} ${value === null ? "none" : typeof value === "string" ? value : formatWithUnit(value, row.unit)}`;
+    if (value === null) return `${row.label} none`;
+    return `${row.label} ${typeof value === "string" ? value : formatWithUnit(value, row.unit)}`;
   }).join(" · ")]));
 }
 
@@ -67,13 +75,15 @@ function draw() {
   const wanted = { log: at("log").checked, axis: at("axis").value, smoothing: 0 };
   const drawn = jobs.filter((job) => cards.get(job.id)?.series).map((job) => {
     const { series } = cards.get(job.id);
-    return [cards.get(job.id), curvesOf(series, wanted.axis, job.started_at ?? 0, () => "training loss"), series.unit];
+    const loss = curvesOf(series, wanted.axis, job.started_at ?? 0, () => "training loss");
+    return [cards.get(job.id), loss, series.unit];
   });
   const points = drawn.flatMap(([, curves]) => curves.flatMap((curve) => curve.points));
   const bound = (pick, values) => values.reduce((one, other) => pick(one, other), values[0]);
-  const xs = points.map((point) => point.x), ys = points.map((point) => point.y).filter(Number.isFinite);
-  const range = at("same").checked && ys.length > 0
-    ? { x: [bound(Math.min, xs), bound(Math.max, xs)], y: [bound(Math.min, ys), bound(Math.max, ys)] } : null;
+  const span = (values) => [bound(Math.min, values), bound(Math.max, values)];
+  const xs = points.map((point) => point.x);
+  const ys = points.map((point) => point.y).filter(Number.isFinite);
+  const range = at("same").checked && ys.length > 0 ? { x: span(xs), y: span(ys) } : null;
   for (const [card, curves, unit] of drawn) card.chart.draw(curves, { ...wanted, unit, range });
 }
 

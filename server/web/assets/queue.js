@@ -1,5 +1,5 @@
 // The queue in its order, and leases as a calendar: a row for each device that somebody has leased.
-import { at, cell, element, formatClock, formatTime, known, live, query, showFacts, showRows,
+import { at, cell, element, formatClock, formatTime, jobLink, known, live, showFacts, showRows,
   waits } from "/assets/common.js";
 
 const day = 86400;
@@ -7,7 +7,7 @@ const day = 86400;
 function queueRow(job, now) {
   return {
     key: job.id,
-    cells: [element("td", {}, element("a", { href: `/job?${query({ job: job.id })}` }, job.id)), cell(job.name, "name"),
+    cells: [element("td", {}, jobLink(job, job.id)), cell(job.name, "name"),
       cell(job.owner, "optional"), cell(job.priority, "number"), cell(job.devices, "number"),
       cell(known(job.submitted_at, (time) => formatClock(now - time)), "number"),
       cell(known(job.predicted_start, formatTime)), cell(job.reason, "why")],
@@ -16,11 +16,13 @@ function queueRow(job, now) {
 
 function leaseRow(lease) {
   const kind = { ACTIVE: "good", ENDING: "warn" }[lease.state] ?? "";
-  const links = lease.jobs.flatMap((job) => [element("a", { href: `/job?${query({ job: job.id })}` }, `${job.name} (${job.id})`), " "]);
+  const links = lease.jobs.flatMap((job) => [jobLink(job), " "]);
   return {
     key: lease.name,
-    cells: [cell(lease.name, "name"), cell(lease.owner), cell(lease.state, kind), cell(formatTime(lease.start)),
-      cell(formatTime(lease.end)), cell(lease.devices.join(" "), "optional"), element("td", {}, ...links)],
+    cells: [cell(lease.name, "name"), cell(lease.owner), cell(lease.state, kind),
+      cell(formatTime(lease.start)),
+      cell(formatTime(lease.end)), cell(lease.devices.join(" "), "optional"),
+      element("td", {}, ...links)],
   };
 }
 
@@ -37,15 +39,20 @@ function showCalendar(leases, now) {
   const midnights = [];
   const first = new Date(begin * 1000);
   first.setHours(24, 0, 0, 0);
-  for (let time = first.getTime() / 1000; time < end && midnights.length < 60; time += day) midnights.push(time);
+  for (let time = first.getTime() / 1000; time < end && midnights.length < 60; time += day)
+    midnights.push(time);
   const workers = [...new Set(leases.flatMap((lease) => lease.devices))].sort();
   at("calendar").replaceChildren(...workers.map((worker) => {
-    const track = element("div", { class: "track" }, ...midnights.map((time) => line(time, "midnight")), line(now, "now"));
+    const track = element("div", { class: "track" },
+      ...midnights.map((time) => line(time, "midnight")), line(now, "now"));
     for (const lease of leases.filter((one) => one.devices.includes(worker))) {
       const share = place(lease.end) - place(lease.start);
-      const look = `${share < 8 ? " narrow" : ""}${share < 8 && place(lease.start) > 70 ? " late" : ""}`;
-      const turn = element("span", { class: `turn ${lease.state.toLowerCase()}${look}`,
-        title: `${lease.name} (${lease.owner}): ${formatTime(lease.start)} to ${formatTime(lease.end)}` }, lease.name);
+      const look = share >= 8 ? "" : place(lease.start) > 70 ? " narrow late" : " narrow";
+      const turn = element("span", {
+        class: `turn ${lease.state.toLowerCase()}${look}`,
+        title: `${lease.name} (${lease.owner}): ${formatTime(lease.start)} to `
+          + formatTime(lease.end),
+      }, lease.name);
       turn.style.left = `${place(lease.start)}%`;
       turn.style.width = `${share}%`;
       track.append(turn);

@@ -1,7 +1,7 @@
 // The site: devices and jobs, live.
 import { at, cell, elapsed, element, formatBytes, formatClock, formatNumber, hasEnded, isAway,
-  isBusy, isFaulty, isUnderWay, known, live, query, showFacts, showRows, stateKind, stateText, succeeded,
-  whyOf, workerKind } from "/assets/common.js";
+  isBusy, isFaulty, isUnderWay, jobLink, known, live, query, showFacts, showRows, stateKind,
+  stateText, succeeded, whyOf, workerKind } from "/assets/common.js";
 
 const selected = new Set();
 let newest = null;
@@ -9,7 +9,8 @@ let newest = null;
 function progressCell(job) {
   if (!job.steps) return cell(job.step > 0 ? formatNumber(job.step) : "");
   const words = `${formatNumber(job.step)}/${formatNumber(job.steps)}`;
-  return element("td", {}, element("progress", { max: job.steps, value: job.step, "aria-label": `steps of ${job.id}` }), ` ${words}`);
+  const bar = { max: job.steps, value: job.step, "aria-label": `steps of ${job.id}` };
+  return element("td", {}, element("progress", bar), ` ${words}`);
 }
 
 // Kept while its row is there, so that it stays as it was clicked.
@@ -25,7 +26,8 @@ function choiceCell(job) {
 
 function nameCell(job) {
   const group = job.group
-    ? element("a", { class: "faint", href: `/lab?${query({ group: job.group })}` }, job.group_name) : null;
+    ? element("a", { class: "faint", href: `/lab?${query({ group: job.group })}` }, job.group_name)
+    : null;
   return element("td", { class: "name" }, job.name, group ? " " : null, group);
 }
 
@@ -36,10 +38,9 @@ function whereOrWhy(job) {
 }
 
 function jobRow(job) {
-  const link = element("a", { href: `/job?${query({ job: job.id })}` }, job.id);
   return {
     key: job.id,
-    cells: [choiceCell(job), element("td", {}, link), nameCell(job),
+    cells: [choiceCell(job), element("td", {}, jobLink(job, job.id)), nameCell(job),
       cell(stateText(job), stateKind(job)), progressCell(job),
       cell(known(job.loss, formatNumber), "number"),
       cell(known(job.tokens_per_second, formatNumber), "number optional"),
@@ -52,7 +53,7 @@ function jobRow(job) {
 
 function workerRow(worker) {
   const gpu = worker.gpu ?? {};
-  const holder = worker.job ? element("a", { href: `/job?${query({ job: worker.job })}` }, worker.job) : "";
+  const holder = worker.job ? jobLink({ id: worker.job }, worker.job) : "";
   const state = worker.reason ? `${worker.state}: ${worker.reason}` : worker.state;
   const used = (bytes, total) => `${formatBytes(bytes)} of ${formatBytes(total)}`;
   return {
@@ -64,13 +65,15 @@ function workerRow(worker) {
       cell(known(gpu.power_watts, (v) => `${formatNumber(v)} W`), "number optional"),
       cell(known(gpu.temperature_celsius, (v) => `${v.toFixed(0)} °C`), "number optional"),
       cell(known(worker.host_cpu_percent, (v) => `${v.toFixed(0)} %`), "number"),
-      cell(known(worker.host_memory_used_bytes, (v) => used(v, worker.host_memory_total_bytes)), "number optional")],
+      cell(known(worker.host_memory_used_bytes, (v) => used(v, worker.host_memory_total_bytes)),
+        "number optional")],
   };
 }
 
 // What others run on a worker's GPU: "pid 4711 python (bo)".
 function foreignRow(worker, process) {
-  const text = [`pid ${process.pid}`, process.program, process.user && `(${process.user})`].filter(Boolean).join(" ");
+  const text = [`pid ${process.pid}`, process.program, process.user && `(${process.user})`]
+    .filter(Boolean).join(" ");
   return {
     key: `${worker.name} ${process.pid}`,
     cells: [cell(""), cell("foreign", "warn"), cell(text, "warn"), cell("", "optional"), cell(""),
@@ -85,7 +88,8 @@ function passes(job) {
   if (at("unfinished").checked && hasEnded(job)) return false;
   const words = at("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
   const tags = Object.entries(job.tags).map(([key, value]) => `${key}=${value}`);
-  const text = [job.id, job.name, job.owner, job.group_name, stateText(job), ...tags].join(" ").toLowerCase();
+  const text = [job.id, job.name, job.owner, job.group_name, stateText(job), ...tags]
+    .join(" ").toLowerCase();
   return words.every((word) => text.includes(word));
 }
 
@@ -107,14 +111,17 @@ function show(site) {
   ]);
   const shown = jobs.filter(passes);
   const unfinished = count(jobs, (j) => !hasEnded(j));
-  const which = unfinished < site.unfinished_jobs ? `${unfinished} of ${site.unfinished_jobs}` : "all";
-  at("shown").textContent = `${shown.length} of ${jobs.length}: ${which} unfinished ones, and the newest`;
+  const all = site.unfinished_jobs;
+  const which = unfinished < all ? `${unfinished} of ${all}` : "all";
+  at("shown").textContent =
+    `${shown.length} of ${jobs.length}: ${which} unfinished ones, and the newest`;
   showRows(at("jobs"), shown.map(jobRow));
   showRows(at("devices"), workers.flatMap((worker) => [
     workerRow(worker), ...foreignOf(worker).map((process) => foreignRow(worker, process))]));
 }
 
-for (const id of ["filter", "unfinished"]) at(id).addEventListener("input", () => newest && show(newest));
+for (const id of ["filter", "unfinished"])
+  at(id).addEventListener("input", () => newest && show(newest));
 at("compare").addEventListener("click", () => {
   location.href = `/compare?${query({ job: [...selected] })}`;
 });
