@@ -1,28 +1,24 @@
 """A job's curves in the real TensorBoard while it trains: "track": ["tensorboard"]."""
 
-import pathlib
 import subprocess
 import unittest
 
+from beside_transformers import oracle_python
 from cluster import TOP, ClusterTest, endless_job, tiny_job
 
 SECONDS = 60
 READER = TOP / "tests" / "client" / "read_events.py"
 
 
-def trackers_python():
-    words = [TOP / "tests" / "oracles", "--print", "trackers"]
-    python = pathlib.Path(subprocess.run(words, capture_output=True, text=True).stdout.strip())
-    return python if (python.parent.parent / "complete").exists() else None
-
-
-@unittest.skipIf(trackers_python() is None, "no TensorBoard: tests/oracles trackers makes it ready")
+@unittest.skipIf(
+    oracle_python("trackers") is None, "no TensorBoard: tests/oracles trackers makes it ready"
+)
 class TrackTest(ClusterTest):
     WORKERS = 1
 
     def scalars(self, folder):
         """{(tag, step): value} of what TensorBoard reads in the folder now."""
-        words = [trackers_python(), "-B", READER, folder]
+        words = [oracle_python("trackers"), "-B", READER, folder]
         done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = [line.split() for line in done.stdout.splitlines()]
