@@ -16,7 +16,10 @@ constexpr base::WallMicros kSharePeriod = 60'000'000;
 // The sums are of whole numbers, so that the order of what is summed is nothing.
 std::map<std::string, int64_t> SumUse(const State& state, base::WallMicros at, int64_t half_life) {
   std::map<std::string, int64_t> millis;
-  for (const UseRow& row : state.shares.ended) millis[row.user] += DecayedUse(row, at, half_life);
+  for (const auto& [user, rows] : state.shares.ended) {
+    int64_t& sum = millis[user];
+    for (const UseRow& row : rows) sum += DecayedUse(row, at, half_life);
+  }
   for (const auto& [id, job] : state.live) {
     const AttemptRow& attempt = job->attempt->row;
     millis[job->row.user] +=
@@ -78,14 +81,20 @@ base::WallMicros HalfLifeAgo(const State& state) {
   return state.shares.at - *state.options.policy.half_life_us;
 }
 
+// Whether the user has had a device since then, of attempts that have ended.
+bool HasHadDevices(const std::vector<UseRow>& ended, base::WallMicros then) {
+  return std::any_of(ended.rbegin(), ended.rend(),
+                     [then](const UseRow& row) { return row.to > then; });
+}
+
 // Whether some user has a job that was submitted by then, and has had no device since. Whoever has
 // none such now has none until the next sum: who has had devices, has had them by then too.
 bool MayStarve(const State& state) {
   const base::WallMicros then = HalfLifeAgo(state);
   std::set<std::string_view> had;
   for (const auto& [id, job] : state.live) had.insert(job->row.user);
-  for (const UseRow& row : state.shares.ended) {
-    if (row.to > then) had.insert(row.user);
+  for (const auto& [user, rows] : state.shares.ended) {
+    if (HasHadDevices(rows, then)) had.insert(user);
   }
   for (const auto& [id, job] : state.jobs) {
     if (job.row.submitted_at > then) return false;
@@ -100,9 +109,10 @@ std::set<base::JobId> WhoIsLifted(const State& state) {
   std::map<std::string, const Job*> firsts = FirstSubmittedBy(state, then);
   for (const auto& [id, job] : state.live) firsts.erase(job->row.user);
   if (firsts.empty()) return {};
-  for (const UseRow& row : state.shares.ended) {
-    if (row.to > then) firsts.erase(row.user);
-  }
+  std::erase_if(firsts, [&](const auto& entry) {
+    const auto ended = state.shares.ended.find(entry.first);
+    return ended != state.shares.ended.end() && HasHadDevices(ended->second, then);
+  });
   std::set<base::JobId> lifted;
   for (const auto& [user, job] : firsts) lifted.insert(job->row.id);
   return lifted;
@@ -187,12 +197,12 @@ const int64_t* ShareOf(State& state, const Job& job) {
 void KeepUse(State& state, const Job& job, const Now& now) {
   if (!state.options.policy.half_life_us) return;
   const AttemptRow& attempt = job.attempt->row;
-  state.shares.ended.push_back(
-      {job.row.user, job.row.spec.devices, attempt.placed_at, attempt.ended_at});
+  std::vector<UseRow>& ended = state.shares.ended[job.row.user];
+  ended.push_back({job.row.user, job.row.spec.devices, attempt.placed_at, attempt.ended_at});
   // Known late: whoever was taken to have had devices since has had none.
   if (attempt.ended_at <= HalfLifeAgo(state)) state.shares.may_starve = true;
   const bool is_set_back = now.wall < state.shares.at;  // the clock: the next Tick sums up
-  if (attempt.ended_at < state.shares.at && !is_set_back) Correct(state, state.shares.ended.back());
+  if (attempt.ended_at < state.shares.at && !is_set_back) Correct(state, ended.back());
 }
 
 bool LiftWhoStarves(State& state) {
@@ -205,8 +215,9 @@ bool RenewShares(State& state, const Now& now) {
   const base::WallMicros at = now.wall - now.wall % kSharePeriod;
   if (!half_life || at == state.shares.at) return false;
   state.shares.at = at;
-  std::erase_if(state.shares.ended,
-                [&](const UseRow& row) { return row.to <= at - kHalfLives * *half_life; });
+  for (auto& [user, rows] : state.shares.ended)
+    std::erase_if(rows, [&](const UseRow& row) { return row.to <= at - kHalfLives * *half_life; });
+  std::erase_if(state.shares.ended, [](const auto& entry) { return entry.second.empty(); });
   state.shares.use = SumUse(state, at, *half_life);
   state.shares.may_starve = MayStarve(state);
   return MoveAll(state);

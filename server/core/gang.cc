@@ -20,6 +20,7 @@ namespace {
 Rank PlacedRank(const job::RankKey& key, const Worker& worker) {
   Rank rank;
   rank.row.key = key;
+  rank.device = worker.device;
   rank.row.worker = worker.row.name;
   rank.row.host = worker.row.host;
   rank.row.device_uuid = worker.row.device.uuid;

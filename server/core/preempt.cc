@@ -17,9 +17,8 @@ using Jobs = std::vector<base::JobId>;
 
 // Its workers are there to end it.
 bool CanBeReached(const State& state, const Job& job) {
-  return std::ranges::all_of(job.attempt->ranks, [&](const Rank& rank) {
-    return state.workers.at(rank.row.worker).connected;
-  });
+  return std::ranges::all_of(
+      job.attempt->ranks, [&](const Rank& rank) { return state.devices[rank.device]->connected; });
 }
 
 // It has had the time to end: who has not ended by then may never do so.

@@ -57,6 +57,18 @@ std::optional<Place> Queue::Lane::FirstWithin(int64_t micros) const {
   return first ? std::optional(Whole(*first)) : first;
 }
 
+Queue::Length Queue::Lane::ShortestOfSeveral() const {
+  if (jobs.size() < 2 || by_length.empty()) return std::nullopt;
+  return by_length.begin()->first;
+}
+
+void Queue::MoveByShortest(const Lane& lane, Length before) {
+  const Length shortest = lane.ShortestOfSeveral();
+  if (shortest == before) return;
+  if (before) lane.kind->by_shortest.erase({*before, &lane});
+  if (shortest) lane.kind->by_shortest.emplace(*shortest, &lane);
+}
+
 Queue::Lane& Queue::FindLane(const Demand& wanted) {
   const auto [found, is_new] = lanes_.try_emplace(wanted);
   Lane& lane = found->second;
@@ -103,12 +115,14 @@ void Queue::Add(const Demand& wanted, const Place& place, Length length) {
   const Place own = PlaceIn(lane, place);
   const bool is_first = lane.jobs.empty() || own < lane.jobs.begin()->first;
   if (is_first && !lane.jobs.empty()) HideHead(lane);
+  const Length shortest = lane.ShortestOfSeveral();
   if (lane.user != nullptr && place.share != kLifted) lane.share = place.share;
   CHECK(lane.jobs.emplace(own, length).second) << base::ToString(place.job) << " is queued already";
   if (length) {
     lane.by_length[*length].insert(own);
     ++lengths_[wanted.devices][*length];
   }
+  MoveByShortest(lane, shortest);
   if (is_first) ShowHead(lane);
   ++size_;
 }
@@ -120,6 +134,7 @@ void Queue::Remove(const Demand& wanted, const Place& place, Length length) {
   const Place own = PlaceIn(lane, place);
   const bool is_first = own == lane.jobs.begin()->first;
   if (is_first) HideHead(lane);
+  const Length shortest = lane.ShortestOfSeveral();
   CHECK(lane.jobs.erase(own) == 1) << base::ToString(place.job) << " is not queued";
   if (length) {
     const auto alike = lane.by_length.find(*length);
@@ -128,6 +143,7 @@ void Queue::Remove(const Demand& wanted, const Place& place, Length length) {
     if (alike->second.empty()) lane.by_length.erase(alike);
     ForgetLength(wanted.devices, *length);
   }
+  MoveByShortest(lane, shortest);
   --size_;
   if (!lane.jobs.empty()) {
     if (is_first) ShowHead(lane);

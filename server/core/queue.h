@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "common/base/ids.h"
 #include "common/estimate/inspection.h"
@@ -66,6 +67,8 @@ class Queue {
   struct Kind {
     const Demand* demand = nullptr;  // without an owner
     Heads heads;                     // never empty
+    // Lanes with jobs behind their first, by the shortest known length of any of their jobs.
+    std::set<std::pair<int64_t, const Lane*>> by_shortest;
   };
   // Who has a quota, and has had jobs here.
   struct User {
@@ -86,6 +89,8 @@ class Queue {
     Place Whole(Place place) const;
     // The first whose run is at most so long.
     std::optional<Place> FirstWithin(int64_t micros) const;
+    // Its place in Kind::by_shortest; nullopt: it has none.
+    Length ShortestOfSeveral() const;
   };
   using Lanes = std::map<Demand, Lane>;
 
@@ -115,6 +120,7 @@ class Queue {
   void ShowHead(const Lane& lane);
   void HideHead(const Lane& lane);
   void ForgetLength(int64_t devices, int64_t length);
+  static void MoveByShortest(const Lane& lane, Length before);
 
   // Nodes of these stay where they are: they point to each other.
   Lanes lanes_;

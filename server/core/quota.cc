@@ -153,8 +153,12 @@ std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
   return problems.empty() ? "" : job::Format(problems, spec.name);
 }
 
-bool Quotas::HasLeft(const Queue::Lane& lane) const {
-  return lane.user == nullptr || Find(*lane.user).left >= lane.demand->devices;
+// Room only shrinks while others are placed, once it is known who is first.
+bool Quotas::MayYield(const Queue::Lane& lane, const Place& place, Queue::Length length) const {
+  if (lane.user == nullptr) return true;
+  const User& user = Find(*lane.user);
+  if (user.left < lane.demand->devices) return false;
+  return !user.first || FitsIn(RoomFor(*lane.user, lane.demand->devices, &place), length);
 }
 
 std::optional<int64_t> Quotas::RoomFor(const Queue::Lane& lane, const Place& place) const {
@@ -180,7 +184,7 @@ std::optional<int64_t> Quotas::RoomFor(const Queue::User& user, int64_t devices,
   const int64_t left = Find(user).left - devices;
   if (left < 0) return std::nullopt;
   const Kept* first = FirstBefore(user, place);
-  if (first == nullptr || left >= first->job->row.spec.devices) return kAnyTime;
+  if (first == nullptr || left >= first->devices) return kAnyTime;
   if (!first->start) return std::nullopt;
   return first->spare >= devices ? kAnyTime : *first->start - now_.steady;
 }
@@ -196,16 +200,17 @@ int64_t Quotas::LongestGap() const {
 
 void Quotas::Take(const Job& job) {
   if (job.demand.user.empty()) return;
-  User& user = Find(*state_.queue.FindUser(job.demand.user));
+  const Queue::User& owner = *state_.queue.FindUser(job.demand.user);
+  User& user = Find(owner);
   user.left -= job.demand.devices;
-  if (user.first) user.first = KeepFor(job.demand.user, *user.first->job);
+  if (user.first) user.first = KeepFor(owner, user.first->job, user.first->devices);
 }
 
-Quotas::Kept Quotas::KeepFor(const std::string& user, const Job& job) const {
-  Kept kept{.job = &job, .start = std::nullopt, .spare = 0};
-  int64_t left = Find(*state_.queue.FindUser(user)).left - job.row.spec.devices;
+Quotas::Kept Quotas::KeepFor(const Queue::User& user, base::JobId job, int64_t wanted) const {
+  Kept kept{.job = job, .devices = wanted, .start = std::nullopt, .spare = 0};
+  int64_t left = Find(user).left - wanted;
   if (left >= 0) return kept;
-  const auto held = state_.held.find(user);
+  const auto held = state_.held.find(user.name);
   if (held == state_.held.end()) return kept;
   for (const auto& [end, devices] : held->second.coming) {
     const base::SteadyMicros at = std::max(end, now_.steady);
@@ -222,19 +227,24 @@ Quotas::User& Quotas::Find(const Queue::User& user) const {
   User& found = users_[user.number];
   if (!found.is_known) {
     found.is_known = true;
-    found.left = QuotaOf(state_, user.name) - HeldBy(state_, user.name);
+    found.quota = QuotaOf(state_, user.name);
+    found.left = found.quota - HeldBy(state_, user.name);
   }
   return found;
 }
 
 // What one look places was free before: the numbers stay true.
-bool Quotas::CanBeFree(const Job& job) const {
+bool Quotas::CanBeFree(const Queue::Kind& kind) const {
+  const auto [known, is_new] = can_be_free_.try_emplace(&kind);
+  if (!is_new) return known->second;
+  const Job& job = state_.jobs.at(kind.heads.begin()->first.job);
   const int64_t devices = job.row.spec.devices;
   const Reach* reach = ReachOf(state_, job);
-  return std::ranges::any_of(UsableClasses(state_, job), [&](placement::ClassId id) {
+  known->second = std::ranges::any_of(UsableClasses(state_, job), [&](placement::ClassId id) {
     return reach == nullptr ? AreInOrder(id, devices)
                             : DevicesInOrder(state_, *reach, id) >= devices;
   });
+  return known->second;
 }
 
 bool Quotas::AreInOrder(placement::ClassId id, int64_t devices) const {
@@ -250,7 +260,7 @@ const Job* Quotas::FirstBefore(const Job& job) const {
   if (job.demand.user.empty()) return nullptr;
   const Place place = job.place();
   const Kept* first = FirstBefore(*state_.queue.FindUser(job.demand.user), &place);
-  return first == nullptr ? nullptr : first->job;
+  return first == nullptr ? nullptr : &state_.jobs.at(first->job);
 }
 
 std::optional<base::SteadyMicros> Quotas::StartBefore(const Job& job) const {
@@ -261,7 +271,9 @@ std::optional<base::SteadyMicros> Quotas::StartBefore(const Job& job) const {
 
 std::optional<base::SteadyMicros> Quotas::StartOf(const Job& job) const {
   if (Yields(job)) return now_.steady;
-  return FirstBefore(job) == nullptr ? KeepFor(job.demand.user, job).start : std::nullopt;
+  if (FirstBefore(job) != nullptr) return std::nullopt;
+  const Queue::User& user = *state_.queue.FindUser(job.demand.user);
+  return KeepFor(user, job.row.id, job.demand.devices).start;
 }
 
 const Quotas::Kept* Quotas::FirstBefore(const Queue::User& user, const Place* place) const {
@@ -275,10 +287,11 @@ const Quotas::Kept* Quotas::FirstBefore(const Queue::User& user, const Place* pl
   auto head =
       looked.looked_until ? user.heads.upper_bound(*looked.looked_until) : user.heads.begin();
   for (; !looked.first && head != user.heads.end() && is_before(head->first); ++head) {
-    const Job& job = state_.jobs.at(head->first.job);
+    const Queue::Lane& lane = *head->second.lane;
+    const int64_t devices = lane.demand->devices;
     looked.looked_until = head->first;
-    if (!ExceedsQuota(state_.options.policy, job.row) && CanBeFree(job))
-      looked.first = KeepFor(user.name, job);
+    if (devices <= looked.quota && CanBeFree(*lane.kind))
+      looked.first = KeepFor(user, head->first.job, devices);
   }
   return looked.first && is_before(*looked.looked_until) ? &*looked.first : nullptr;
 }

@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "server/core/state.h"
@@ -48,8 +49,9 @@ class Quotas {
   Quotas(const State& state, const Now& now)
       : state_(state), now_(now), users_(state.queue.users()), counted_(state.workers.begin()) {}
 
-  // Whether the owner's quota has as many devices left as jobs of the lane want.
-  bool HasLeft(const Queue::Lane& lane) const;
+  // False: its owner's quota has no room for so long a run, now or later in this look. As far as is
+  // known of the owner yet.
+  bool MayYield(const Queue::Lane& lane, const Place& place, Queue::Length length) const;
   // For how long its owner's quota lets a job of the lane have devices now, in microseconds: at
   // this place, or behind all lanes' first jobs. kAnyTime: for any. nullopt: not at all.
   std::optional<int64_t> RoomFor(const Queue::Lane& lane, const Place& place) const;
@@ -71,14 +73,16 @@ class Quotas {
  private:
   // What is kept for the first job that waits.
   struct Kept {
-    const Job* job = nullptr;
+    base::JobId job;
+    int64_t devices = 0;  // that it wants
     // When enough is left; nullopt: now, or not known.
     std::optional<base::SteadyMicros> start;
     int64_t spare = 0;  // of the quota, that it does not need then
   };
   struct User {
     bool is_known = false;
-    int64_t left = 0;                   // of the quota
+    int64_t quota = 0;
+    int64_t left = 0;                   // of it
     std::optional<Kept> first;          //
     std::optional<Place> looked_until;  // for the first, among the heads of the user's lanes
   };
@@ -88,14 +92,15 @@ class Quotas {
   std::optional<int64_t> RoomFor(const Queue::User& user, int64_t devices,
                                  const Place* place) const;
   const Kept* FirstBefore(const Queue::User& user, const Place* place) const;
-  Kept KeepFor(const std::string& user, const Job& job) const;
-  // Whether it starts once jobs have ended.
-  bool CanBeFree(const Job& job) const;
+  Kept KeepFor(const Queue::User& user, base::JobId job, int64_t devices) const;
+  // Whether jobs of the kind start once others have ended.
+  bool CanBeFree(const Queue::Kind& kind) const;
   bool AreInOrder(placement::ClassId id, int64_t devices) const;
 
   const State& state_;
   const Now& now_;
   mutable std::vector<User> users_;  // by Queue::User::number
+  mutable std::unordered_map<const Queue::Kind*, bool> can_be_free_;
   // Workers are counted as far as was asked.
   mutable std::map<std::string, Worker>::const_iterator counted_;
   mutable std::vector<int64_t> in_order_;  // by class, of those

@@ -26,12 +26,15 @@ void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored,
   attempt.progress_steady = now.steady;
   for (RankRow& row : stored.ranks) {
     const auto ack = acks.find(row.key);
-    const job::RankKey key = row.key;
-    attempt.ranks.push_back({std::move(row), ack == acks.end() ? 0 : ack->second, now.steady});
-    const Rank& rank = attempt.ranks.back();
-    std::optional<job::RankKey>& holder = WorkerOf(state, rank).holder;
+    const auto worker = state.workers.find(row.worker);
+    CHECK(worker != state.workers.end())
+        << ToString(row.key) << " is on '" << row.worker << "', which is not in the inventory";
     // One of an attempt that ends may have given its device to another's.
-    if (rank.row.proof == Proof::kNone || !attempt.row.stop) holder = key;
+    if (row.proof == Proof::kNone || !attempt.row.stop) worker->second.holder = row.key;
+    attempt.ranks.push_back({.row = std::move(row),
+                             .device = worker->second.device,
+                             .sequence = ack == acks.end() ? 0 : ack->second,
+                             .ended_steady = now.steady});
   }
   CHECK(static_cast<int64_t>(attempt.ranks.size()) == job.row.spec.devices)
       << base::ToString(job.row.id) << " has a torn gang";
@@ -102,7 +105,7 @@ State Restore(const Options& options, StoredState stored, const Now& now) {
   for (UnfinishedJob& job : stored.jobs) RestoreJob(state, job, stored.acks, now, &members);
   // In this order the first go under way.
   for (const Place& place : members) Enqueue(state, state.jobs.at(place.job));
-  state.shares.ended = std::move(stored.use);
+  for (UseRow& row : stored.use) state.shares.ended[row.user].push_back(std::move(row));
   RenewShares(state, now);
   return state;
 }

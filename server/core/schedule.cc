@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "server/core/choice.h"
@@ -63,11 +63,11 @@ class Pass {
     if (!shortest || *shortest > std::max(holds_.LongestGap(), quotas_.LongestGap())) return;
     std::vector<Candidate> candidates;
     for (const auto& [demand, kind] : turn_.state.queue.kinds()) {
+      if (kind.by_shortest.empty()) continue;
       const Gaps gaps = GapsFor(kind);
-      for (const auto& [place, head] : kind.heads) {
-        if (gaps.any == 0) break;
-        if (const auto first = FirstWithin(gaps, *head.lane))
-          candidates.push_back({*first, head.lane});
+      for (const auto& [length, lane] : kind.by_shortest) {
+        if (gaps.any == 0 || length > gaps.any) break;
+        if (const auto first = FirstWithin(gaps, *lane)) candidates.push_back({*first, lane});
       }
     }
     std::make_heap(candidates.begin(), candidates.end());
@@ -78,7 +78,7 @@ class Pass {
       auto next = FirstShortEnough(*candidate.lane);
       if (next && *next == candidate.place) {
         const std::optional<int64_t> room = quotas_.RoomForLast(*candidate.lane);
-        if (!TryToPlace(turn_.state.jobs.at(next->job), room)) continue;
+        if (!TryToPlace(*candidate.lane->kind, next->job, room)) continue;
         next = FirstShortEnough(*candidate.lane);
       }
       if (!next) continue;
@@ -93,41 +93,46 @@ class Pass {
     const std::optional<int64_t> room = quotas_.RoomFor(*first.lane, place);
     if (!FitsIn(room, first.length)) return GoOn(kind, std::next(head));
     const bool is_last_of_kind = kind.heads.size() == 1 && first.lane->jobs.size() == 1;
-    Job& job = turn_.state.jobs.at(place.job);
-    if (TryToPlace(job, room)) {
+    if (TryToPlace(kind, place.job, room)) {
       // The next job of its lane has moved up.
       if (!is_last_of_kind) GoOn(kind, kind.heads.upper_bound(place));
       return;
     }
     // One that may have its owner's quota for a time only holds nothing.
-    if (room == kAnyTime) {
-      const bool may_be_passed = !MayTake(place) || PreemptFor(turn_, holds_, job);
-      holds_.Add(job, may_be_passed);
-      holding_.insert(&kind);
-    }
+    if (room == kAnyTime) Hold(kind, place);
     GoOn(kind, std::next(head));
+  }
+
+  void Hold(const Queue::Kind& kind, const Place& place) {
+    const bool may_take = MayTake(place);
+    if (!may_take && holds_.AllAreWhole()) return;
+    const Job& job = turn_.state.jobs.at(place.job);
+    holds_.Add(job, !may_take || PreemptFor(turn_, holds_, job));
+    Of(kind).holds = true;
   }
 
   // The kind's next turn is that of the first, from this head on, that may get devices or hold
   // some.
   void GoOn(const Queue::Kind& kind, Queue::Heads::const_iterator head) {
-    const bool may_hold = !holding_.contains(&kind) && !holds_.AllAreWhole();
+    const OfKind& of_kind = Of(kind);
+    const bool may_hold = !of_kind.holds && !holds_.AllAreWhole();
     const std::optional<int64_t> room = RoomFor(kind);
     for (; head != kind.heads.end(); ++head) {
       const auto& [place, first] = *head;
-      const bool may_get = FitsIn(room, first.length);
+      const bool may_get = FitsIn(room, first.length) && !of_kind.HasRefused(first.length);
       const bool may_take = MayTake(place);
-      if (may_take || ((may_hold || may_get) && quotas_.HasLeft(*first.lane)))
+      const bool is_worth_it = may_take || may_hold || may_get;
+      if (is_worth_it && quotas_.MayYield(*first.lane, place, first.length))
         return walk_.StopAt(kind, head);
       if (!may_take && !may_hold && !room) return;  // nor may those of lower priority
     }
   }
 
   // For how long jobs of the kind may have devices; nullopt: not at all.
-  std::optional<int64_t> RoomFor(const Queue::Kind& kind) const {
+  std::optional<int64_t> RoomFor(const Queue::Kind& kind) {
     std::optional<int64_t> longest;
     if (kind.demand->devices > MostFree()) return longest;
-    const Job& job = FirstOf(kind);
+    const Job& job = *Of(kind).example;
     for (const ClassId id : UsableClasses(turn_.state, job)) {
       if (turn_.state.free.pools()[id].free >= job.row.spec.devices)
         longest = std::max(longest, holds_.RoomFor(id, job));
@@ -154,8 +159,32 @@ class Pass {
     return most;
   }
 
-  const Job& FirstOf(const Queue::Kind& kind) const {
-    return turn_.state.jobs.at(kind.heads.begin()->first.job);
+  // What this pass knows of a kind.
+  struct OfKind {
+    const Job* example = nullptr;    // that was its first
+    bool holds = false;              // nothing is left for it to hold
+    std::optional<int64_t> refused;  // the least length for which there were no devices
+
+    // Whether there are none for a run of that length.
+    bool HasRefused(Queue::Length length) const {
+      return refused && length.value_or(kAnyTime) >= *refused;
+    }
+  };
+
+  OfKind& Of(const Queue::Kind& kind) {
+    OfKind& known = kinds_[&kind];
+    if (known.example == nullptr)
+      known.example = &turn_.state.jobs.at(kind.heads.begin()->first.job);
+    return known;
+  }
+
+  // Of one whose run has a limit, or no known length: who runs as long or longer gets none either.
+  // A lease may be in the way of a known length only.
+  void Refuse(OfKind& of_kind, const Job& job) const {
+    const bool is_predicted = job.longest_run && !job.row.spec.resources.time_limit_seconds;
+    if (is_predicted || !turn_.state.leased.empty()) return;
+    const int64_t length = job.longest_run.value_or(kAnyTime);
+    of_kind.refused = std::min(of_kind.refused.value_or(length), length);
   }
 
   // For how long jobs of a kind may have devices, of the classes that have enough for them.
@@ -164,10 +193,10 @@ class Pass {
     int64_t any = 0;   // at all
   };
 
-  Gaps GapsFor(const Queue::Kind& kind) const {
+  Gaps GapsFor(const Queue::Kind& kind) {
     Gaps gaps;
     if (kind.demand->devices > MostFree()) return gaps;
-    const Job& job = FirstOf(kind);
+    const Job& job = *Of(kind).example;
     for (const ClassId id : UsableClasses(turn_.state, job)) {
       if (turn_.state.free.pools()[id].free < job.row.spec.devices) continue;
       const int64_t room = RoomBeforeLeases(turn_.state, id, job, turn_.now);
@@ -188,16 +217,22 @@ class Pass {
     return lane.FirstWithin(*room == kAnyTime ? gaps.held : std::min(gaps.any, *room));
   }
 
-  std::optional<Place> FirstShortEnough(const Queue::Lane& lane) const {
+  std::optional<Place> FirstShortEnough(const Queue::Lane& lane) {
     return FirstWithin(GapsFor(*lane.kind), lane);
   }
 
   // `room`: for how long its owner's quota lets it.
-  bool TryToPlace(Job& job, std::optional<int64_t> room) {
-    if (job.demand.devices > MostFree()) return false;
+  bool TryToPlace(const Queue::Kind& kind, base::JobId id_of_job, std::optional<int64_t> room) {
+    if (kind.demand->devices > MostFree()) return false;
+    Job& job = turn_.state.jobs.at(id_of_job);
+    OfKind& of_kind = Of(kind);
+    if (of_kind.HasRefused(job.longest_run)) return false;
     const std::vector<placement::DeviceId> devices =
         ChooseDevices(turn_.state, holds_, job, turn_.now);
-    if (devices.empty()) return false;
+    if (devices.empty()) {
+      Refuse(of_kind, job);
+      return false;
+    }
     const ClassId id = turn_.state.free.entry(devices.front()).device_class;
     const Options& options = turn_.state.options;
     if (!FitsIn(room, LongestRunOn(options, job, turn_.state.free.pools()[id].device_class)))
@@ -217,8 +252,8 @@ class Pass {
   Holds holds_;
   Quotas quotas_;
   Walk walk_;
-  std::unordered_set<const Queue::Kind*> holding_;  // nothing is left for them to hold
-  const std::optional<int64_t> least_;              // priority of those that may give way
+  std::unordered_map<const Queue::Kind*, OfKind> kinds_;
+  const std::optional<int64_t> least_;  // priority of those that may give way
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -56,6 +57,7 @@ struct Options {
 
 struct Rank {
   RankRow row;
+  placement::DeviceId device = 0;       // its worker's, which stays while the attempt is live
   int64_t sequence = 0;                 // last report that had its effect
   int64_t unreadable = 0;               // messages, since this coordinator started
   base::SteadyMicros ended_steady = 0;  // of proven ranks
@@ -168,9 +170,10 @@ struct BoundedGroup {
 
 // What each user has used, as far as it counts for a fair share (fair_share.h).
 struct Shares {
-  std::vector<UseRow> ended;  // of attempts that have ended, the oldest too where they count little
-  base::WallMicros at = 0;    // when it was summed up last; 0: the site has no fair share
-  std::map<std::string, int64_t> use;     // then: device-milliseconds, decayed; who is missing: 0
+  // Of attempts that have ended, by user; the oldest too where they count little.
+  std::map<std::string, std::vector<UseRow>> ended;
+  base::WallMicros at = 0;             // when it was summed up last; 0: the site has no fair share
+  std::map<std::string, int64_t> use;  // then: device-milliseconds, decayed; who is missing: 0
   std::map<std::string, int64_t> shares;  // of users who have had jobs since: Job::share is in it
   std::set<base::JobId> lifted;           // whose share is kLifted, where they are QUEUED still
   bool may_starve = false;                // then: some user who may starve until the next sum
@@ -208,7 +211,7 @@ struct State {
   std::map<base::JobId, Job*>
       live;  // those that are not: into `jobs`, whose nodes stay where they are
   std::set<base::JobId> preemptible;                          // of those the ones that allow it
-  std::map<std::string, Held> held;                           // by user
+  std::unordered_map<std::string, Held> held;                 // by user
   std::map<std::string, Worker> workers;                      // by name
   std::map<std::string, std::vector<Worker*>> hosts;          // each host's, into `workers`
   std::map<std::string, DrainRow> drains;                     // by target

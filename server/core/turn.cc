@@ -1,7 +1,5 @@
 #include "server/core/turn.h"
 
-#include "common/base/check.h"
-
 namespace trainctl::core {
 namespace {
 
@@ -46,12 +44,7 @@ void Say(Turn& turn, base::JobId job, std::string text) {
   turn.Persist(EventRow{job, turn.now.wall, std::move(text)});
 }
 
-Worker& WorkerOf(State& state, const Rank& rank) {
-  const auto worker = state.workers.find(rank.row.worker);
-  CHECK(worker != state.workers.end()) << ToString(rank.row.key) << " is on '" << rank.row.worker
-                                       << "', which is not in the inventory";
-  return worker->second;
-}
+Worker& WorkerOf(State& state, const Rank& rank) { return *state.devices[rank.device]; }
 
 LiveRank FindLiveRank(State& state, const job::RankKey& key) {
   const auto live = state.live.find(key.job);

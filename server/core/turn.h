@@ -40,7 +40,7 @@ void SaveRank(Turn& turn, const Rank& rank);
 // A line in the job's history.
 void Say(Turn& turn, base::JobId job, std::string text);
 
-// CHECKs that it is there.
+// Of a live attempt's.
 Worker& WorkerOf(State& state, const Rank& rank);
 // The live job and rank that the key names; job null where it is not of a live attempt.
 struct LiveRank {
