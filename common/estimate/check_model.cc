@@ -113,17 +113,6 @@ std::vector<Problem> CheckModel(const JobSpec& job, const ModelShape& model) {
                 "config.json's max_position_embeddings: the model has learned no more positions",
                 &problems);
   }
-  if (model.sliding_window > 0) {
-    CheckLength(job, model.sliding_window,
-                "config.json's sliding_window: longer rows need a mask that is not yet supported",
-                &problems);
-  }
-  if (model.rope_scaling && model.rope_scaling->type == RopeType::kDynamic) {
-    CheckLength(job, model.max_positions,
-                "config.json's max_position_embeddings: beyond it \"dynamic\" rotary scaling "
-                "changes with each row, which is not yet supported",
-                &problems);
-  }
   return problems;
 }
 

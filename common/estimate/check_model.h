@@ -12,8 +12,7 @@ namespace trainctl::job {
 
 // lora.targets that name the head of a model whose head is its embedding; those that name a layer
 // that the model does not have. Parts in freeze that it does not have, or all of them. Rows longer
-// than its sliding window, or than its learned positions; those that its rotary scaling would
-// change.
+// than its learned positions.
 std::vector<Problem> CheckModel(const JobSpec& job, const ModelShape& model);
 
 }  // namespace trainctl::job

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "common/estimate/memory_estimate.h"
 #include "common/job/json_fields.h"
 #include "common/json/write_json.h"
@@ -67,8 +69,12 @@ constexpr auto kModelFields = [](auto& fields, auto& model) {
   fields.MemberIfAny("mlp_bias", model.mlp_bias);
   fields.MemberIfAny("head_norms", model.head_norms);
   fields.MemberIfAny("sliding_window", model.sliding_window);
+  fields.MemberIfAny("full_layers", model.full_layers);
   fields.MemberIfAny("dropout", model.dropout);
   fields.ObjectIfAny("image", model.image, kImageFields);
+  fields.Expect("sliding_window", model.sliding_window >= 0, "expected positions, from 0");
+  fields.Expect("full_layers", std::ranges::is_sorted(model.full_layers),
+                "expected layers in ascending order");
   fields.Expect("dropout", model.dropout >= 0 && model.dropout < 1, "expected a share below 1");
 };
 

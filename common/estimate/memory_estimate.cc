@@ -16,13 +16,18 @@ namespace {
 constexpr int64_t kMostLength = int64_t{1} << 40;
 
 // Token ids and targets of the micro batch, and the rotary tables of the longest row allowed.
-// Packed rows have their places too, and those tables for each position.
+// Packed rows have their places too, and those tables for each position. A row beyond the positions
+// of dynamic scaling has tables of its own.
 int64_t BesideModel(const MemorySetting& s) {
   constexpr int64_t kIdBytes = 8;
   const int64_t longest = PaddedLength(std::min(s.job.train.max_seq_length, kMostLength));
   const int64_t packed =
       s.job.train.packing ? s.positions * (kIdBytes + kFp32Bytes * s.model.head_dim) : 0;
-  return 2 * kIdBytes * s.positions + kFp32Bytes * longest * s.model.head_dim + packed;
+  const bool is_dynamic = s.model.rope_scaling && s.model.rope_scaling->type == RopeType::kDynamic;
+  const int64_t own = is_dynamic && !s.job.train.packing && s.longest_row > s.model.max_positions
+                          ? kFp32Bytes * s.longest_row * s.model.head_dim
+                          : 0;
+  return 2 * kIdBytes * s.positions + kFp32Bytes * longest * s.model.head_dim + packed + own;
 }
 
 // What is whole at the phases. The first unit is fetched before the forward. The head is fetched
@@ -62,6 +67,8 @@ MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, 
   MemoryEstimate estimate;
   estimate.sequence_length = SequenceLength(job, inspection);
   MemorySetting setting = MemorySettingOf(job, inspection.model, device, estimate.sequence_length);
+  if (inspection.sampled_rows == 0 && inspection.longest_row > 0)
+    setting.longest_row = std::min(setting.longest_row, inspection.longest_row);
   setting.holds_gradients = holds_gradients && setting.may_hold_gradients();
   if (setting.may_hold_gradients()) estimate.holds_gradients = setting.holds_gradients;
   const MemoryByKind kept = {.params = HeldParameterBytes(setting),

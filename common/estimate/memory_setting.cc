@@ -20,6 +20,13 @@ int64_t MemorySetting::ShardOf(int64_t elements) const {
   return (elements + multiple - 1) / multiple * kTensorAlignment;
 }
 
+int64_t MemorySetting::MaskBytes() const {
+  if (!is_cpu || !model.IsLocalAt(longest_row)) return 0;
+  const int64_t masked =
+      job.train.packing ? longest_row : positions / std::max<int64_t>(1, samples);
+  return kFp32Bytes * masked * masked;
+}
+
 MemorySetting MemorySettingOf(const JobSpec& asked, const ModelShape& model, DeviceKind device,
                               int64_t sequence_length) {
   const JobSpec job = ResolveJob(asked);
@@ -32,6 +39,7 @@ MemorySetting MemorySettingOf(const JobSpec& asked, const ModelShape& model, Dev
           .positions =
               std::min(job.train.micro_batch_size.value_or(1) * sequence_length, kMostPositions),
           .samples = std::min(job.train.micro_batch_size.value_or(1), kMostPositions),
+          .longest_row = std::min(sequence_length, kMostPositions),
           .storage_bytes = job.precision == Precision::kBf16True ? kBf16Bytes : kFp32Bytes,
           .compute_bytes = job.precision == Precision::k32True ? kFp32Bytes : kBf16Bytes,
           .world = job.devices,

@@ -25,6 +25,7 @@ struct MemorySetting {
   ModelUnits units;
   int64_t positions = 0;      // n = micro batch × T
   int64_t samples = 0;        // of the micro batch
+  int64_t longest_row = 0;    // at most T; its padding not counted
   int64_t storage_bytes = 0;  // s: of a gradient or moment
   int64_t compute_bytes = 0;  // e
   int64_t world = 1;
@@ -43,6 +44,9 @@ struct MemorySetting {
   }  // bf16 is computed in fp32 there
   bool reduces() const { return world > 1; }
   bool may_hold_gradients() const { return shards_trainable && accumulates && !job.deterministic; }
+
+  // Of the mask that attention with a window works with on CPUs.
+  int64_t MaskBytes() const;
 
   // Elements of a buffer that this rank holds of `elements` whole ones: padded to world × 256 and
   // divided under fsdp.

@@ -33,6 +33,12 @@ void AddModel(std::ostream& key, const ModelShape& m) {
   if (m.image) AddImage(key, *m.image);
 }
 
+// What rows of this length compute otherwise.
+void AddLongRows(std::ostream& key, const ModelShape& m, int64_t length) {
+  if (!m.IsLocalAt(length)) return;
+  key << " window " << m.sliding_window << " but for " << m.full_layers.size();
+}
+
 void AddMethod(std::ostream& key, const JobSpec& job, const ModelShape& model) {
   const auto number = [](auto value) { return static_cast<int>(value); };
   key << number(job.precision) << ' ' << number(job.engine) << ' ' << job.deterministic << ' '
@@ -72,6 +78,7 @@ std::string ShapeKey(const JobSpec& asked, const Inspection& inspection) {
   const base::Result<BatchPlan> batch = PlanBatch(job);
   std::ostringstream key;
   AddModel(key, inspection.model);
+  AddLongRows(key, inspection.model, SequenceLength(job, inspection));
   key << " T " << SequenceLength(job, inspection) << " data " << inspection.data_digest
       << " devices " << job.devices << " format " << static_cast<int>(job.data.format);
   for (const auto& [name, column] : job.data.columns) key << ' ' << name << ' ' << column;

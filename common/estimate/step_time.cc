@@ -156,13 +156,22 @@ class MicroStep {
                                     static_cast<double>(inspection.rows));
   }
 
+  // Of what attention computes without a window, over all layers. On CPUs what a window hides is
+  // computed and masked.
+  double AttendedShare() const {
+    const auto window = static_cast<double>(m_.sliding_window);
+    if (setting_.is_cpu || window == 0 || window >= length_) return 1;
+    const double full = static_cast<double>(m_.full_layers.size()) / static_cast<double>(m_.layers);
+    return full + (1 - full) * window / length_ * (2 - window / length_);
+  }
+
   // Of a position.
   double Flops() const {
     const bool is_padded = m_.head_dim % 8 != 0;
     const double factor =
         is_reference() ? kReferenceAttention : kAttentionFactor * (is_padded ? kPaddedFactor : 1);
-    const double attention =
-        factor * 6 * static_cast<double>(m_.layers * m_.heads * m_.head_dim) * length_;
+    const double attention = factor * 6 * static_cast<double>(m_.layers * m_.heads * m_.head_dim) *
+                             length_ * AttendedShare();
     const double adapters = 6 * n_.adapters * (setting_.is_cpu ? kCpuAdapterSlowness : 1);
     const double frozen_or_trained = IsFrozen(job_, ModelPart::kLanguage) ? 4 : 6, forward = 2;
     const double of_blocks = n_.trains_blocks ? frozen_or_trained : forward;

@@ -1,5 +1,6 @@
 #include "common/model/model_shape.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace trainctl::job {
@@ -16,6 +17,10 @@ std::optional<RopeType> ParseRopeType(std::string_view name) {
     if (kRopeTypes[i] == name) return static_cast<RopeType>(i);
   }
   return std::nullopt;
+}
+
+int64_t ModelShape::WindowOf(int64_t layer) const {
+  return std::ranges::binary_search(full_layers, layer) ? 0 : sliding_window;
 }
 
 }  // namespace trainctl::job

@@ -5,10 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace trainctl::job {
 
-// transformers' rope_type. kDynamic changes rows beyond max_positions only.
+// transformers' rope_type. kDynamic changes rows beyond max_positions only: by the length of the
+// longest row that is computed with them.
 enum class RopeType { kLinear, kDynamic, kLlama3, kYarn };
 std::string_view Name(RopeType type);  // "llama3"
 std::optional<RopeType> ParseRopeType(std::string_view name);
@@ -75,12 +77,17 @@ struct ModelShape {
   int64_t eos_token = 2;
   std::optional<RopeScaling> rope_scaling = {};
   bool qkv_bias = false;
-  bool out_bias = false;       // of attention's output
-  bool mlp_bias = false;       // of all three matrices
-  bool head_norms = false;     // RMSNorm of each head of q and k
-  int64_t sliding_window = 0;  // positions that one attends to, itself included; 0: all
+  bool out_bias = false;                  // of attention's output
+  bool mlp_bias = false;                  // of all three matrices
+  bool head_norms = false;                // RMSNorm of each head of q and k
+  int64_t sliding_window = 0;             // positions that one attends to, itself included; 0: all
+  std::vector<int64_t> full_layers = {};  // that have no window nonetheless, ascending
   double dropout = 0;  // in training, of what attention and FFN add to the hidden states: OPT
   std::optional<ImageShape> image = {};  // of BLIP-2
+
+  int64_t WindowOf(int64_t layer) const;  // 0: none
+  // Whether a row of this length reaches beyond a layer's window.
+  bool IsLocalAt(int64_t length) const { return sliding_window > 0 && sliding_window < length; }
 };
 
 }  // namespace trainctl::job

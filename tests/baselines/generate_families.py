@@ -87,6 +87,43 @@ CASES = {
         ),
         False,
     ),
+    # Rows of 16 reach beyond the window.
+    "mistral_window": (
+        transformers.MistralForCausalLM,
+        dict(
+            sliding_window=5,
+            tie_word_embeddings=False,
+            rope_parameters=dict(rope_type="default", rope_theta=1e4),
+        ),
+        False,
+    ),
+    # Of three layers the first has no window.
+    "qwen2_window": (
+        transformers.Qwen2ForCausalLM,
+        dict(
+            num_hidden_layers=3,
+            use_sliding_window=True,
+            sliding_window=4,
+            max_window_layers=1,
+            tie_word_embeddings=True,
+            rope_parameters=dict(rope_type="default", rope_theta=1e6),
+        ),
+        True,
+    ),
+    # Its layers are named one by one, and rows reach beyond max_position_embeddings.
+    "qwen3_dynamic": (
+        transformers.Qwen3ForCausalLM,
+        dict(
+            head_dim=16,
+            max_position_embeddings=12,
+            use_sliding_window=True,
+            sliding_window=7,
+            layer_types=["sliding_attention", "full_attention"],
+            tie_word_embeddings=False,
+            rope_parameters=dict(rope_type="dynamic", rope_theta=1e4, factor=4.0),
+        ),
+        False,
+    ),
     "qwen2": (
         transformers.Qwen2ForCausalLM,
         dict(

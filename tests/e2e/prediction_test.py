@@ -120,6 +120,28 @@ class Prediction(ClusterTest):
                 }
             )
 
+    def test_of_rows_beyond_a_window_and_beyond_the_positions_of_dynamic_rotation(self):
+        mistral = {
+            "architectures": ["MistralForCausalLM"],
+            "model_type": "mistral",
+            "sliding_window": 100,
+            "max_position_embeddings": 512,
+            "rope_scaling": {"rope_type": "dynamic", "factor": 4.0},
+        }
+        text = self.dir / "text.txt"
+        text.write_text("one two three " * 4000)
+        rows = {
+            "model__path": self.model_like_tiny("window", mistral),
+            "model__init": "random",
+            "data": {"path": str(text), "format": "plain"},
+            "train__micro_batch_size": 1,
+            "train__global_batch_size": 1,
+            "train__max_seq_length": 1024,
+        }
+        self.expect_near(
+            {f"{name}, 1024": {**rows, **METHODS_OF_FAMILIES[name]} for name in METHODS_OF_FAMILIES}
+        )
+
     def model_like_tiny(self, name, changes):
         """A folder without weights."""
         folder = self.dir / name

@@ -123,16 +123,6 @@ TEST(Description, AFamilyThatIsNotKnownIsRefusedByName) {
   EXPECT_NE(model.error().message.find("'gpt2'"), std::string::npos) << model.error().message;
 }
 
-TEST(Description, ARowLongerThanTheSlidingWindowIsRefused) {
-  job::ModelShape shape = Llama();
-  shape.sliding_window = 50;
-  EXPECT_TRUE(model::MakeModel(shape, {.max_length = 64, .longest_row = 50}).ok());
-  const auto model = model::MakeModel(shape, {.max_length = 64, .longest_row = 51});
-  ASSERT_FALSE(model.ok());
-  EXPECT_NE(model.error().message.find("sliding_window"), std::string::npos)
-      << model.error().message;
-}
-
 TEST(Description, ARowLongerThanTheLearnedPositionsIsRefused) {
   EXPECT_TRUE(model::MakeModel(Opt(), {.max_length = 128, .longest_row = 64}).ok());
   const auto model = model::MakeModel(Opt(), {.max_length = 128, .longest_row = 65});

@@ -38,11 +38,13 @@ at::Tensor RotateOracle(const at::Tensor& heads, const at::Tensor& cos, const at
   return heads * c + at::cat({-halves[1], halves[0]}, -1) * s;
 }
 
-// q, k, v [B, heads, T, D]; k and v may have fewer heads.
-at::Tensor AttentionOracle(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+// q, k, v [B, heads, T, D]; k and v may have fewer heads. window: 0: all before a position.
+at::Tensor AttentionOracle(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                           int64_t window = 0) {
   const int64_t group = q.size(1) / k.size(1), length = q.size(2);
   const at::Tensor keys = k.repeat_interleave(group, 1), values = v.repeat_interleave(group, 1);
-  const at::Tensor mask = at::ones({length, length}, at::kBool).triu(1);
+  at::Tensor mask = at::ones({length, length}, at::kBool).triu(1);
+  if (window > 0) mask = mask.logical_or(at::ones({length, length}, at::kBool).tril(-window));
   const at::Tensor scores =
       at::matmul(q, keys.transpose(2, 3)) / std::sqrt(static_cast<double>(q.size(3)));
   return at::matmul(at::softmax(scores.masked_fill(mask, -INFINITY), -1), values);
@@ -180,6 +182,33 @@ TEST_P(AttentionTest, CausalAttentionWithoutRotationEqualsAutograd) {
   expected.backward(out_grad);
   ExpectClose(out.value, expected, "value");
   ExpectClose(grad, leaf.grad(), "qkv");
+}
+
+TEST_P(AttentionTest, AttentionInAWindowEqualsAutograd) {
+  const auto [heads, kv_heads] = GetParam();
+  const int64_t packed = (heads + 2 * kv_heads) * 6;
+  const at::Tensor qkv = Random({kRows, packed}), out_grad = Random({kRows, heads * 6});
+  const at::Tensor leaf = Leaf(qkv);
+  for (int64_t window = 1; window <= kLength + 1; ++window) {
+    SCOPED_TRACE(window);
+    ops::HeadShape shape{kBatch, kLength, heads, kv_heads, 6};
+    shape.window = window;
+    const auto [value, saved] = ops::Attention(qkv, shape, false);
+    const ops::AttentionGrads grads = ops::AttentionBackward(out_grad, qkv, saved, shape);
+
+    c10::AutoGradMode autograd(true);
+    const at::Tensor all = leaf.view({kBatch, kLength, heads + 2 * kv_heads, 6}).transpose(1, 2);
+    const at::Tensor expected =
+        AttentionOracle(all.narrow(1, 0, heads), all.narrow(1, heads, kv_heads),
+                        all.narrow(1, heads + kv_heads, kv_heads), window)
+            .transpose(1, 2)
+            .reshape({kRows, heads * 6});
+    leaf.mutable_grad() = at::Tensor();
+    expected.backward(out_grad);
+    ExpectClose(value, expected, "value");
+    ExpectClose(at::cat({grads.q, grads.k, grads.v}, 1).transpose(1, 2).reshape({kRows, packed}),
+                leaf.grad(), "qkv");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Heads, AttentionTest,

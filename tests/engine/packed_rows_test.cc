@@ -45,6 +45,14 @@ job::ModelShape Grouped() {
   return shape;
 }
 
+// Of three layers the second has none.
+job::ModelShape InWindows() {
+  job::ModelShape shape = Grouped();
+  shape.sliding_window = 6;
+  shape.full_layers = {1};
+  return shape;
+}
+
 job::ModelShape Opt() {
   job::ModelShape shape = Shape("opt");
   shape.qkv_bias = shape.out_bias = shape.mlp_bias = shape.tied_head = true;
@@ -55,6 +63,9 @@ std::vector<Case> Cases() {
   const job::LoraSpec lora{.r = 4, .alpha = 8, .dropout = 0, .targets = {}};
   return {{"llama", Shape("llama")},
           {"grouped", Grouped()},
+          {"windows", InWindows()},
+          {"windows_checkpointed", InWindows(), {.checkpoint_every = 1}},
+          {"windows_lora", InWindows(), {.lora = lora}},
           {"opt", Opt()},
           {"checkpointed", Shape("llama"), {.checkpoint_every = 2}},
           {"checkpointed_opt", Opt(), {.checkpoint_every = 1}},

@@ -10,7 +10,9 @@ namespace trainctl::files {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 constexpr char kSizes[] =
     R"("num_hidden_layers": 4, "hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 8, "vocab_size": 100)";
@@ -105,12 +107,46 @@ TEST(ModelConfig, Qwen3HasNormsOfHeadsAndAHeadDimOfItsOwn) {
 
 TEST(ModelConfig, AWindowOfQwenIsInUseWhereTheConfigurationSaysSo) {
   const std::string kv = R"(, "num_key_value_heads": 2, "use_sliding_window": true)";
-  EXPECT_EQ(ShapeOf(Of("Qwen2ForCausalLM", kv)).sliding_window, 4096);
-  EXPECT_EQ(ShapeOf(Of("Qwen3ForCausalLM", kv + R"(, "sliding_window": null)")).sliding_window, 0);
-  const std::string sliding = R"(, "layer_types": ["full_attention", "sliding_attention"])";
-  EXPECT_EQ(ShapeOf(Of("Qwen2ForCausalLM", kv + sliding)).sliding_window, 4096);
-  EXPECT_THAT(MessageOf(Of("Qwen2ForCausalLM", R"(, "num_key_value_heads": 2)" + sliding)),
+  const auto of = [&](const std::string& more) {
+    return ShapeOf(Of("Qwen2ForCausalLM", kv + more));
+  };
+  EXPECT_EQ(of("").sliding_window, 0) << "max_window_layers is 28, and there are fewer";
+  EXPECT_EQ(of(R"(, "max_window_layers": 0)").sliding_window, 4096);
+  EXPECT_THAT(of(R"(, "max_window_layers": 0)").full_layers, IsEmpty());
+  EXPECT_EQ(of(R"(, "max_window_layers": 0, "sliding_window": null)").sliding_window, 0);
+  EXPECT_THAT(of(R"(, "max_window_layers": 1)").full_layers, ElementsAre(0));
+  EXPECT_EQ(of(R"(, "max_window_layers": 1)").WindowOf(0), 0);
+  EXPECT_EQ(of(R"(, "max_window_layers": 1)").WindowOf(1), 4096);
+}
+
+// Of four layers, by their initials.
+std::string LayerTypes(const std::string& initials) {
+  std::string types;
+  for (const char initial : initials) {
+    types += types.empty() ? "" : ", ";
+    types += initial == 's' ? R"("sliding_attention")" : R"("full_attention")";
+  }
+  return R"(, "layer_types": [)" + types + "]";
+}
+
+TEST(ModelConfig, TheTypesOfLayersSayWhichHaveTheWindow) {
+  const std::string qwen = "Qwen3ForCausalLM", kv = R"(, "num_key_value_heads": 2)",
+                    use = kv + R"(, "use_sliding_window": true)";
+  EXPECT_THAT(ShapeOf(Of(qwen, use + LayerTypes("fsfs"))).full_layers, ElementsAre(0, 2));
+  EXPECT_THAT(ShapeOf(Of(qwen, use + LayerTypes("sfff"))).full_layers, ElementsAre(1, 2, 3));
+  EXPECT_EQ(ShapeOf(Of(qwen, use + LayerTypes("ffff"))).sliding_window, 0);
+  EXPECT_EQ(ShapeOf(Of(qwen, kv + LayerTypes("ffff"))).sliding_window, 0);
+  for (const std::string& wrong : {kv + LayerTypes("fsfs"), use + LayerTypes("fff"),
+                                   kv + R"(, "layer_types": ["chunked_attention", 1, 2, 3])"})
+    EXPECT_THAT(MessageOf(Of(qwen, wrong)), HasSubstr("layer_types")) << wrong;
+  // transformers' Mistral has its window in all layers, whatever they are called.
+  EXPECT_THAT(MessageOf(Of("MistralForCausalLM", kv + LayerTypes("fsss"))),
               HasSubstr("layer_types"));
+  EXPECT_EQ(ShapeOf(Of("MistralForCausalLM", kv + LayerTypes("ssss"))).sliding_window, 4096);
+  EXPECT_EQ(
+      ShapeOf(Of("MistralForCausalLM", kv + R"(, "sliding_window": null)" + LayerTypes("ffff")))
+          .sliding_window,
+      0);
 }
 
 TEST(ModelConfig, BiasesOfLlamaAreRead) {

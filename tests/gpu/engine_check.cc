@@ -1,8 +1,9 @@
 // On a GPU: loss and every gradient of small LLaMAs, OPTs and BLIP-2s, by both engines and in every
 // precision. They are compared with the plain engine in fp32 on the CPU. Shapes cover each
 // attention backend: equal and grouped heads, head_dim 64, 100, 128. They cover packed and separate
-// matrices, tied and untied heads, biases, norms of heads and scaled rotation; dropout of the
-// model's and of LoRA's, whose masks are the same everywhere. Exit status 77 if there is no GPU.
+// matrices, tied and untied heads, biases, norms of heads and scaled rotation; windows that rows
+// reach beyond; dropout of the model's and of LoRA's, whose masks are the same everywhere. Exit
+// status 77 if there is no GPU.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <cuda_runtime_api.h>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/engine/held_parameters.h"
@@ -72,6 +74,20 @@ job::ModelShape WithLongRows(job::ModelShape shape) {
   return shape;
 }
 
+// full: layers without the window.
+job::ModelShape WithWindow(job::ModelShape shape, int64_t window, std::vector<int64_t> full = {}) {
+  shape.sliding_window = window;
+  shape.full_layers = std::move(full);
+  return shape;
+}
+
+// Rows are longer than max_positions.
+job::ModelShape WithDynamicRotation(job::ModelShape shape) {
+  shape.max_positions = kLength / 3;
+  shape.rope_scaling = job::RopeScaling{.type = job::RopeType::kDynamic, .factor = 4};
+  return shape;
+}
+
 job::ModelShape AsOpt(job::ModelShape shape, double dropout) {
   shape.family = "opt";
   shape.dropout = dropout;
@@ -117,6 +133,16 @@ const std::vector<Case>& Cases() {
       {"norms of heads (Qwen 3)", WithHeadNorms(Shape(256, 4, 2, 128, 1000, true))},
       {"norms of heads, head_dim 100", WithHeadNorms(Shape(400, 4, 4, 100, 1000, false))},
       {"scaled rotation (Llama 3)", WithLongRows(Shape(512, 8, 2, 64, 1000, true))},
+      {"window of 50, head_dim 128 (Mistral)", WithWindow(Shape(512, 4, 4, 128, 1000, false), 50)},
+      {"window of 64, grouped, head_dim 64", WithWindow(Shape(512, 8, 2, 64, 1000, false), 64)},
+      {"window of 129, head_dim 128, grouped", WithWindow(Shape(512, 4, 2, 128, 1000, false), 129)},
+      {"window of 7, head_dim 100", WithWindow(Shape(400, 4, 4, 100, 1000, false), 7)},
+      {"window of 1, head_dim 120", WithWindow(Shape(360, 3, 1, 120, 777, false), 1)},
+      {"window in one of two layers (Qwen 2)",
+       WithBiases(WithWindow(Shape(512, 8, 2, 64, 1000, true), 33, {0}))},
+      {"LoRA beside a window", WithWindow(Shape(512, 8, 2, 64, 1000, true), 50),
+       job::LoraSpec{.r = 8, .dropout = 0.1, .targets = {}}},
+      {"dynamic rotation", WithDynamicRotation(Shape(512, 8, 2, 64, 1000, true))},
       {"LoRA beside biases", WithBiases(Shape(512, 8, 2, 64, 1000, true)),
        job::LoraSpec{.r = 8, .dropout = 0.1, .targets = {}}},
       {"LoRA beside norms of heads", WithHeadNorms(Shape(256, 4, 2, 128, 1000, false)),

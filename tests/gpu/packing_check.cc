@@ -1,7 +1,8 @@
 // On a GPU: loss and every gradient of packed rows beside those of the same rows padded. It runs in
 // fp32 and bf16, by both engines. Both are compared with the plain engine in fp32 on the CPU, of
 // padded rows. Shapes cover equal and grouped heads, head_dim 64, 80, 100, 128; rotary and learned
-// positions; norms of heads, LoRA, activation checkpointing. Exit status 77 if there is no GPU.
+// positions; norms of heads, windows, LoRA, activation checkpointing. Exit status 77 if there is no
+// GPU.
 //
 //   deploy/build gpu_packing_check && build/bin/gpu_packing_check
 #include <ATen/ATen.h>
@@ -46,10 +47,15 @@ job::ModelShape Shape(int64_t heads, int64_t kv_heads, int64_t head_dim) {
 }
 
 std::vector<Case> Cases() {
-  job::ModelShape opt = Shape(8, 8, 80), norms = Shape(4, 2, 128);
+  job::ModelShape opt = Shape(8, 8, 80), norms = Shape(4, 2, 128), window = Shape(8, 2, 64),
+                  wide = Shape(4, 4, 128), some = Shape(4, 4, 100);
   opt.family = "opt";
   opt.hidden = 640;
   norms.head_norms = true;
+  window.sliding_window = 40;
+  wide.sliding_window = 128;
+  some.sliding_window = 17;
+  some.full_layers = {1};
   const job::LoraSpec lora{.r = 8, .dropout = 0, .targets = {}};
   return {{"head_dim 128", Shape(4, 4, 128)},
           {"head_dim 64, grouped", Shape(8, 2, 64)},
@@ -57,6 +63,9 @@ std::vector<Case> Cases() {
           {"head_dim 100, grouped", Shape(4, 2, 100)},
           {"norms of heads (Qwen 3)", norms},
           {"OPT, head_dim 80", opt},
+          {"window of 40, grouped", window},
+          {"window of 128, head_dim 128", wide},
+          {"window in one layer", some},
           {"LoRA", Shape(8, 2, 64), {.lora = lora}},
           {"activation checkpointing", Shape(8, 8, 64), {.checkpoint_every = 1}}};
 }

@@ -237,24 +237,6 @@ TEST(CheckModel, AModelOfPicturesIsNotPacked) {
   EXPECT_EQ(CheckModel(job, model)[0].path, "train.packing");
 }
 
-TEST(CheckModel, RowsBeyondASlidingWindowOrDynamicScalingAreRefused) {
-  JobSpec job = SmallestJob();
-  job.train.max_seq_length = 512;
-  ModelShape window = SmallModel().model, dynamic = window;
-  window.sliding_window = 512;
-  dynamic.max_positions = 512;
-  dynamic.rope_scaling = RopeScaling{.type = RopeType::kDynamic, .factor = 2};
-  for (const ModelShape& model : {window, dynamic}) {
-    job.train.max_seq_length = 512;
-    EXPECT_THAT(CheckModel(job, model), IsEmpty());
-    job.train.max_seq_length = 513;
-    const std::vector<Problem> problems = CheckModel(job, model);
-    ASSERT_EQ(problems.size(), 1u);
-    EXPECT_EQ(problems[0].path, "train.max_seq_length");
-    EXPECT_EQ(problems[0].expected, "at most 512");
-  }
-}
-
 TEST(CheckModel, RowsBeyondLearnedPositionsAreRefused) {
   JobSpec job = SmallestJob();
   ModelShape model = SmallModel().model;

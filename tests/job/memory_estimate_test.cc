@@ -128,6 +128,38 @@ TEST(EstimateMemory, RotaryTablesAreAsLongAsTheLongestRowAllowed) {
   EXPECT_EQ(Estimated(job).peak_allocated - plain, (100'032 - 512) * 64 * 4);
 }
 
+TEST(EstimateMemory, ARowBeyondThePositionsOfDynamicRotationHasTablesOfItsOwn) {
+  Inspection inspection = TinyLlama();
+  inspection.model.rope_scaling = RopeScaling{.type = RopeType::kDynamic, .factor = 2};
+  inspection.model.max_positions = 512;
+  const int64_t within = Estimated(JobOfEight(), inspection).peak_allocated;
+  inspection.model.max_positions = 511;
+  EXPECT_EQ(Estimated(JobOfEight(), inspection).peak_allocated - within, 512 * 64 * 4);
+}
+
+// Few heads and a narrow FFN: a block's peak is in its attention.
+TEST(EstimateMemory, OnACpuSlotAWindowIsAMask) {
+  constexpr int64_t kLength = 4096;
+  JobSpec job = JobOfEight();
+  job.train.micro_batch_size = 1;
+  job.train.max_seq_length = kLength;
+  Inspection inspection = TinyLlama();
+  inspection.longest_row = kLength;
+  ModelShape& model = inspection.model;
+  model.vocab = 32;
+  model.intermediate = model.hidden = model.head_dim = 64;
+  model.heads = model.kv_heads = 1;
+  const auto peak = [&](int64_t window, DeviceKind device) {
+    model.sliding_window = window;
+    return Estimated(job, inspection, device).peak_allocated;
+  };
+  EXPECT_EQ(peak(kLength, DeviceKind::kCpu), peak(0, DeviceKind::kCpu));
+  EXPECT_GT(peak(kLength - 1, DeviceKind::kCpu) - peak(0, DeviceKind::kCpu),
+            kLength * kLength * 4 * 4 / 5);
+  EXPECT_LE(peak(kLength - 1, DeviceKind::kCpu) - peak(0, DeviceKind::kCpu), kLength * kLength * 4);
+  EXPECT_EQ(peak(kLength - 1, DeviceKind::kCuda), peak(0, DeviceKind::kCuda));
+}
+
 TEST(EstimateMemory, OnACpuSlotAGradientIsMeasuredPieceByPiece) {
   // One short row and a large tied embedding: its gradient is there twice while it is made.
   constexpr int64_t kVocab = 131'072, kTable = kVocab * 2048, kLength = 56;

@@ -260,9 +260,11 @@ TEST(InspectionJson, WhatAFamilyAddsIsReadBackAndAbsentWhereThereIsNone) {
   EXPECT_EQ(ToJson(inspection).find("head_norms"), std::string::npos);
   EXPECT_EQ(ToJson(inspection).find("rope_scaling"), std::string::npos);
   EXPECT_EQ(ToJson(inspection).find("image"), std::string::npos);
+  EXPECT_EQ(ToJson(inspection).find("full_layers"), std::string::npos);
   ModelShape& model = inspection.model;
   model.qkv_bias = model.out_bias = model.mlp_bias = model.head_norms = true;
   model.sliding_window = 4096;
+  model.full_layers = {0, 2};
   model.dropout = 0.1;
   model.image = ImageShape{.side = 56,
                            .patch = 8,
@@ -295,6 +297,7 @@ TEST(InspectionJson, WhatAFamilyAddsIsReadBackAndAbsentWhereThereIsNone) {
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->model.rope_scaling, model.rope_scaling);
   EXPECT_EQ(read->model.sliding_window, 4096);
+  EXPECT_EQ(read->model.full_layers, (std::vector<int64_t>{0, 2}));
   EXPECT_EQ(read->model.dropout, 0.1);
   EXPECT_EQ(read->model.image, model.image);
   EXPECT_TRUE(read->model.qkv_bias && read->model.out_bias && read->model.mlp_bias &&
@@ -302,6 +305,10 @@ TEST(InspectionJson, WhatAFamilyAddsIsReadBackAndAbsentWhereThereIsNone) {
 }
 
 TEST(InspectionJson, AFaultNamesTheKey) {
+  Inspection unsorted;
+  unsorted.model.full_layers = {2, 0};
+  EXPECT_THAT(InspectionFromJson(ToJson(unsorted)).error().message,
+              HasSubstr("model.full_layers: expected layers in ascending order"));
   EXPECT_THAT(
       InspectionFromJson(R"({"model": {"family": "llama", "layers": "x"}})").error().message,
       HasSubstr("model.layers: expected an integer"));

@@ -76,6 +76,26 @@ void ExpectWithin(double share, double value, double expected) {
   EXPECT_NEAR(value, expected, share * expected);
 }
 
+TEST(EstimateTime, AWindowSpendsLessOnRowsThatReachBeyondIt) {
+  const auto seconds = [](int64_t window, std::vector<int64_t> full = {},
+                          std::string_view device = kH200) {
+    Inspection inspection = FullRows(OpenLlama7b(), 8192);
+    inspection.model.sliding_window = window;
+    inspection.model.full_layers = std::move(full);
+    JobSpec job = Bf16(1);
+    job.train.max_seq_length = 8192;
+    return EstimateTime(job, inspection, device)->step_seconds;
+  };
+  const double whole = seconds(0);
+  EXPECT_EQ(seconds(8192), whole);
+  EXPECT_LT(seconds(1024), 0.9 * whole);
+  EXPECT_LT(seconds(512), seconds(1024));
+  EXPECT_LT(seconds(1024), seconds(1024, {0, 1, 2}));
+  EXPECT_LT(seconds(1024, {0, 1, 2}), whole);
+  const char* cpu = "CPU slot (2 threads)";
+  EXPECT_EQ(seconds(1024, {}, cpu), seconds(0, {}, cpu)) << "hidden positions are computed";
+}
+
 TEST(EstimateTime, IsNearWhatWasMeasuredInLongRuns) {
   const Inspection seven = FullRows(OpenLlama7b(), 512);
   ExpectWithin(0.1, TokensPerSecond(Bf16(4), seven), 12'733);
@@ -308,6 +328,19 @@ TEST(RatesOf, AreFoundByTheDevicesName) {
             4 * RatesOf("CPU slot (1 thread)")->fp32_flops);
   for (const char* name : {"", "CPU slot", "CPU slot (x)", "CPU slot (0 threads)"})
     EXPECT_FALSE(RatesOf(name).has_value()) << name;
+}
+
+TEST(ShapeKey, AWindowCountsWhereRowsReachBeyondIt) {
+  const auto key = [](int64_t window, std::vector<int64_t> full = {}) {
+    Inspection inspection = FullRows(TinyLlama().model, 512);
+    inspection.model.sliding_window = window;
+    inspection.model.full_layers = std::move(full);
+    return ShapeKey(Bf16(8), inspection);
+  };
+  EXPECT_EQ(key(512), key(0));
+  EXPECT_NE(key(511), key(0));
+  EXPECT_NE(key(511), key(64));
+  EXPECT_NE(key(511), key(511, {0}));
 }
 
 TEST(ShapeKey, IsEqualForRunsOfTheSameShapeOnly) {

@@ -1,6 +1,7 @@
 #include "worker/rank/files/model_config.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -85,7 +86,7 @@ void RefuseUnsupported(const JsonObject& config, const FamilyKeys& family) {
   if (!family.reads_mlp_bias) config.Only("mlp_bias", false);
 }
 
-// 0: no layer has a window. Where some have one, it is taken for all of them.
+// 0: no layer has a window.
 int64_t ReadWindow(const JsonObject& config, const FamilyKeys& family) {
   const bool is_mistral = family.names.model_type == std::string_view("mistral");
   if (family.names.model_type == std::string_view("llama")) {
@@ -98,15 +99,40 @@ int64_t ReadWindow(const JsonObject& config, const FamilyKeys& family) {
   return is_off ? 0 : config.Integer("sliding_window", 1, kMaxVocab, kDefaultWindow);
 }
 
-// Of "layer_types", which transformers 5 writes.
-void CheckLayerTypes(const JsonObject& config, int64_t window) {
-  const json* types = config.Get("layer_types");
-  for (const json& type : types == nullptr ? json::array() : *types) {
-    if (type == "full_attention" || (window > 0 && type == "sliding_attention")) continue;
-    return config.Expected("layer_types",
-                           "a list of \"full_attention\", or \"sliding_attention\" where a "
-                           "sliding_window is in use; others are not yet supported");
+// Layers without the window: by "layer_types", which transformers 5 writes, else those below
+// "max_window_layers". Mistral has the window in all layers.
+std::vector<int64_t> ReadFullLayers(const JsonObject& config, const job::ModelShape& shape) {
+  const bool is_mistral = shape.family == "mistral", has_window = shape.sliding_window > 0;
+  std::vector<int64_t> full;
+  if (const json* types = config.Get("layer_types")) {
+    bool is_known = types->is_array() && std::ssize(*types) == shape.layers;
+    for (int64_t layer = 0; is_known && layer < shape.layers; ++layer) {
+      const bool slides = (*types)[layer] == "sliding_attention";
+      is_known =
+          slides ? has_window : (*types)[layer] == "full_attention" && !(is_mistral && has_window);
+      if (!slides) full.push_back(layer);
+    }
+    if (!is_known) {
+      config.Expected("layer_types",
+                      "a list of as many as num_hidden_layers: \"full_attention\", or "
+                      "\"sliding_attention\" where a sliding_window is in use, which Mistral has "
+                      "in all layers; others are not yet supported");
+    }
+  } else if (has_window && !is_mistral) {
+    constexpr int64_t kDefaultMaxWindowLayers = 28;
+    full.resize(std::min(
+        shape.layers, config.Integer("max_window_layers", 0, kMaxVocab, kDefaultMaxWindowLayers)));
+    std::iota(full.begin(), full.end(), 0);
   }
+  return full;
+}
+
+// A window that no layer has is none.
+void ReadWindows(const JsonObject& config, const FamilyKeys& family, job::ModelShape* shape) {
+  shape->sliding_window = ReadWindow(config, family);
+  shape->full_layers = ReadFullLayers(config, *shape);
+  if (std::ssize(shape->full_layers) == shape->layers) shape->sliding_window = 0;
+  if (shape->sliding_window == 0) shape->full_layers.clear();
 }
 
 void CheckHeads(const JsonObject& config, const job::ModelShape& shape, const FamilyKeys& family) {
@@ -150,8 +176,7 @@ job::ModelShape ReadLlamaShape(const JsonObject& config, const FamilyKeys& famil
   shape.qkv_bias = family.always_biases_qkv || shape.out_bias;
   shape.mlp_bias = family.reads_mlp_bias && config.Flag("mlp_bias", false);
   shape.head_norms = family.head_norms;
-  shape.sliding_window = ReadWindow(config, family);
-  CheckLayerTypes(config, shape.sliding_window);
+  ReadWindows(config, family, &shape);
   CheckHeads(config, shape, family);
   return shape;
 }

@@ -4,8 +4,8 @@
 // rope_type} + dtype (transformers 5). Absent optional keys have transformers' defaults of their
 // family; of a list of eos ids the first is taken. What the engine does not compute is refused by
 // name, never ignored: other architectures and activations, dropout of attention, quantized
-// weights. A sliding window bounds the rows (common/estimate/check_model.h). A directory without
-// config.json is LitGPT's where it has a model_config.yaml (litgpt_config.h).
+// weights. A directory without config.json is LitGPT's where it has a model_config.yaml
+// (litgpt_config.h).
 #pragma once
 
 #include <string>

@@ -75,7 +75,7 @@ class Texts {
         device_(work.device),
         first_(first),
         most_(MostOf(work.shape, starts, continuation_)),
-        cache_(work.shape.layers, Capacities(starts, most_), work.shape.sliding_window),
+        cache_(work.shape.layers, Capacities(starts, most_)),
         added_(starts.size()) {}
 
   std::vector<std::vector<int32_t>> Run() {
@@ -194,8 +194,7 @@ class Texts {
 }  // namespace
 
 int64_t MostPositions(const job::ModelShape& shape) {
-  const bool is_dynamic = shape.rope_scaling && shape.rope_scaling->type == job::RopeType::kDynamic;
-  return job::Describe(shape).learns_positions || is_dynamic ? shape.max_positions : 0;
+  return job::Describe(shape).learns_positions ? shape.max_positions : 0;
 }
 
 std::vector<std::vector<int32_t>> ContinueTexts(const Model& model, const job::ModelShape& shape,

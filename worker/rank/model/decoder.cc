@@ -41,10 +41,14 @@ BlockRows Decoder::RowsOf(const MicroBatch& batch) const {
     rows.heads.length = batch.rows * batch.length;
     rows.heads.segments = batch.segments;
   }
-  rows.cos = AtPositions(cos_, batch);
-  rows.sin = AtPositions(sin_, batch);
+  rows.rotation = rotation_.At(batch);
   rows.cached.cache = batch.cache;
   return rows;
+}
+
+int64_t Decoder::WindowOf(const MicroBatch& batch, int64_t layer) const {
+  const int64_t window = shape_.WindowOf(layer);
+  return batch.cache == nullptr && batch.longest() <= window ? 0 : window;
 }
 
 ops::Var Decoder::Hidden(ops::Context& context, const MicroBatch& batch) const {
@@ -55,6 +59,7 @@ ops::Var Decoder::Hidden(ops::Context& context, const MicroBatch& batch) const {
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const bool recompute = options_.checkpoint_every > 0 && i % options_.checkpoint_every == 0;
     rows.cached.layer = static_cast<int64_t>(i);
+    rows.heads.window = WindowOf(batch, rows.cached.layer);
     x = ops::InUnit(
         context, blocks_[i], x, recompute,
         [this, i, rows](ops::Context& c, const ops::Var& in) { return RunBlock(c, i, in, rows); });

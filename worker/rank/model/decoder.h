@@ -7,6 +7,7 @@
 #include "common/model/model_description.h"
 #include "worker/rank/model/linear_builder.h"
 #include "worker/rank/model/model.h"
+#include "worker/rank/model/rotary_tables.h"
 #include "worker/rank/model/table_builder.h"
 
 namespace trainctl::model {
@@ -14,7 +15,7 @@ namespace trainctl::model {
 // What a block is told of its rows.
 struct BlockRows {
   ops::HeadShape heads;
-  at::Tensor cos, sin;  // of rotary families: for each position of a sample
+  RotaryTables rotation;
   ops::CachedLayer cached = {};
 };
 
@@ -56,11 +57,13 @@ class Decoder : public Model {
   const ModelOptions options_;
   ops::ParameterTable table_;
   ops::ParamId embedding_ = 0;
-  bool frozen_ = false;   // the decoder's own parameters are
-  at::Tensor cos_, sin_;  // of rotary families: [max_length, head_dim / 2] fp32
+  bool frozen_ = false;  // the decoder's own parameters are
+  Rotation rotation_;    // of rotary families
 
  private:
   BlockRows RowsOf(const MicroBatch& batch) const;
+  // Of a layer's rows: 0 where no row reaches beyond it.
+  int64_t WindowOf(const MicroBatch& batch, int64_t layer) const;
   ops::HeadLoss Head() const;
 
   ops::NormParams final_norm_;

@@ -1,7 +1,6 @@
 #include "worker/rank/model/llama.h"
 
 #include "common/base/check.h"
-#include "worker/rank/model/rotary_tables.h"
 
 namespace trainctl::model {
 
@@ -39,10 +38,7 @@ Llama::Llama(const job::ModelShape& shape, const ModelOptions& options) : Decode
   for (int64_t number = 0; number < model.layers; ++number)
     blocks_.push_back(BuildBlock(AddBlock(builder), linears, model, number));
   AddHead(builder, linears, model);
-
-  const RotaryTables tables = MakeRotaryTables(shape, options.max_length);
-  cos_ = tables.cos.to(options.device);
-  sin_ = tables.sin.to(options.device);
+  rotation_ = Rotation(shape, options.max_length, options.device);
 }
 
 ops::Var Llama::Embed(ops::Context& context, const MicroBatch& batch, const ops::Var&) const {
@@ -53,8 +49,8 @@ ops::Var Llama::RunBlock(ops::Context& context, size_t number, const ops::Var& x
                          const BlockRows& rows) const {
   const Block& block = blocks_[number];
   const ops::Var qkv = ops::NormLinear(context, x, block.input_norm, block.qkv);
-  const ops::Var attended = ops::SelfAttention(context, qkv, rows.cos, rows.sin, rows.heads,
-                                               block.head_norms, rows.cached);
+  const ops::Var attended = ops::SelfAttention(context, qkv, rows.rotation.cos, rows.rotation.sin,
+                                               rows.heads, block.head_norms, rows.cached);
   const ops::Var middle = ops::LinearResidual(context, attended, block.out, x);
   const ops::Var gate_up = ops::NormLinear(context, middle, block.post_norm, block.gate_up);
   return ops::SwiGluLinearResidual(context, gate_up, block.down, middle);

@@ -28,9 +28,15 @@ struct MicroBatch {
   double grad_scale = 1;    // 1 / non-ignored targets of the global batch
   at::Tensor images = {};   // [rows, 3, side, side] fp32, on the device: of a model of pictures,
                             // whose rows begin with as many placeholders as it has queries
+  int64_t longest_row = 0;  // without its padding; 0: that of the longest segment, or length
   std::shared_ptr<const ops::Segments> segments = {};  // of packed rows; none: a sample a row
   ops::KvCache* cache = nullptr;  // of texts that are continued: inputs [length] are its rows, and
                                   // `rows` is 1; nothing is recorded, and there is no loss
+
+  // Positions of the longest row.
+  int64_t longest() const {
+    return longest_row > 0 ? longest_row : segments ? segments->longest : length;
+  }
 };
 
 struct ModelOptions {

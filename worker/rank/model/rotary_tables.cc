@@ -2,6 +2,8 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/index_select.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 
@@ -9,6 +11,9 @@
 #include <cmath>
 #include <numbers>
 #include <span>
+#include <vector>
+
+#include "worker/rank/ops/kv_cache.h"
 
 namespace trainctl::model {
 namespace {
@@ -57,7 +62,7 @@ void Yarn(const RopeScaling& s, double theta, int64_t head_dim, std::span<float>
 void Scale(const job::ModelShape& shape, std::span<float> frequencies) {
   const RopeScaling& scaling = *shape.rope_scaling;
   switch (scaling.type) {
-    case RopeType::kDynamic: return;  // CheckModel refuses rows that it would change
+    case RopeType::kDynamic: return;  // up to max_positions
     case RopeType::kYarn: return Yarn(scaling, shape.rope_theta, shape.head_dim, frequencies);
     case RopeType::kLinear:
       for (float& frequency : frequencies) frequency /= static_cast<float>(scaling.factor);
@@ -67,20 +72,81 @@ void Scale(const job::ModelShape& shape, std::span<float> frequencies) {
   }
 }
 
+at::Tensor Exponents(const job::ModelShape& shape) {
+  return at::arange(0, shape.head_dim, 2, at::TensorOptions().dtype(at::kFloat)) /
+         static_cast<double>(shape.head_dim);
+}
+
+at::Tensor Frequencies(double theta, const at::Tensor& exponents) {
+  return at::pow(theta, exponents).reciprocal();
+}
+
+// The base that stretches long waves over such a row (emozilla 2023).
+double DynamicTheta(const job::ModelShape& shape, int64_t longest) {
+  const double factor = shape.rope_scaling->factor, dim = static_cast<double>(shape.head_dim),
+               times = static_cast<double>(longest) / static_cast<double>(shape.max_positions);
+  return shape.rope_theta * std::pow(factor * times - (factor - 1), dim / (dim - 2));
+}
+
+// positions [rows] fp32.
+RotaryTables TablesOf(const at::Tensor& positions, const at::Tensor& frequencies,
+                      double factor = 1) {
+  const at::Tensor angles = at::outer(positions, frequencies);
+  if (factor == 1) return {angles.cos(), angles.sin()};
+  return {angles.cos() * factor, angles.sin() * factor};
+}
+
 }  // namespace
 
-RotaryTables MakeRotaryTables(const job::ModelShape& shape, int64_t length) {
-  const auto fp32 = at::TensorOptions().dtype(at::kFloat);
-  const at::Tensor exponents =
-      at::arange(0, shape.head_dim, 2, fp32) / static_cast<double>(shape.head_dim);
-  const at::Tensor frequencies = at::pow(shape.rope_theta, exponents).reciprocal();
+Rotation::Rotation(const job::ModelShape& shape, int64_t max_length, at::Device device)
+    : shape_(shape), exponents_(Exponents(shape)) {
+  const at::Tensor frequencies = Frequencies(shape.rope_theta, exponents_);
   if (shape.rope_scaling) {
     Scale(shape, {frequencies.data_ptr<float>(), static_cast<size_t>(frequencies.numel())});
   }
-  const at::Tensor angles = at::outer(at::arange(length, fp32), frequencies);
-  const double factor = shape.rope_scaling ? shape.rope_scaling->attention_factor : 1;
-  if (factor == 1) return {angles.cos(), angles.sin()};
-  return {angles.cos() * factor, angles.sin() * factor};
+  const RotaryTables tables =
+      TablesOf(at::arange(max_length, frequencies.options()), frequencies,
+               shape.rope_scaling ? shape.rope_scaling->attention_factor : 1);
+  tables_ = {tables.cos.to(device), tables.sin.to(device)};
+  exponents_ = exponents_.to(device);
+}
+
+RotaryTables Rotation::At(const MicroBatch& batch) const {
+  if (!tables_.cos.defined()) return {};
+  if (batch.cache != nullptr) return OfCached(*batch.cache);
+  const int64_t longest = batch.longest();
+  return batch.segments ? Of(batch.segments->positions, longest) : Range(0, batch.length, longest);
+}
+
+bool Rotation::IsBeyond(int64_t longest) const {
+  const bool is_dynamic = shape_.rope_scaling && shape_.rope_scaling->type == RopeType::kDynamic;
+  return is_dynamic && longest > shape_.max_positions;
+}
+
+RotaryTables Rotation::Range(int64_t first, int64_t count, int64_t longest) const {
+  if (IsBeyond(longest)) return Of(at::arange(first, first + count, exponents_.options()), longest);
+  return {tables_.cos.narrow(0, first, count), tables_.sin.narrow(0, first, count)};
+}
+
+RotaryTables Rotation::Of(const at::Tensor& positions, int64_t longest) const {
+  if (IsBeyond(longest)) {
+    return TablesOf(positions.to(at::kFloat),
+                    Frequencies(DynamicTheta(shape_, longest), exponents_));
+  }
+  return {at::index_select(tables_.cos, 0, positions), at::index_select(tables_.sin, 0, positions)};
+}
+
+RotaryTables Rotation::OfCached(const ops::KvCache& cache) const {
+  int64_t longest = 0;
+  for (const ops::TextSpan& span : cache.spans()) longest = std::max(longest, span.end());
+  if (!IsBeyond(longest)) return Of(cache.positions(), longest);
+  std::vector<at::Tensor> cos, sin;
+  for (const ops::TextSpan& span : cache.spans()) {
+    const RotaryTables own = Range(span.first, span.count, span.end());
+    cos.push_back(own.cos);
+    sin.push_back(own.sin);
+  }
+  return {at::cat(cos), at::cat(sin)};
 }
 
 }  // namespace trainctl::model

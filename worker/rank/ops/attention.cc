@@ -15,6 +15,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "worker/rank/ops/local_attention.h"
 #include "worker/rank/ops/segment_attention.h"
 #include "worker/rank/profile/range_names.h"
 
@@ -23,15 +24,11 @@ namespace {
 
 using Backend = AttentionSaved::Backend;
 
-struct Heads {
-  at::Tensor q, k, v;  // [batch, heads, length, D]
-};
-
 Backend Choose(const at::Tensor& qkv, const HeadShape& shape, bool deterministic) {
   if (qkv.is_cpu()) return Backend::kCpu;
   if (qkv.scalar_type() == at::kFloat) return Backend::kEfficient;
-  const bool cudnn = !deterministic && shape.heads == shape.kv_heads && shape.head_dim % 8 == 0 &&
-                     shape.head_dim <= 128;
+  const bool cudnn = !IsLocal(shape) && !deterministic && shape.heads == shape.kv_heads &&
+                     shape.head_dim % 8 == 0 && shape.head_dim <= 128;
   return cudnn ? Backend::kCudnn : Backend::kFlash;
 }
 
@@ -53,13 +50,13 @@ at::Tensor Unpad(const at::Tensor& heads, int64_t head_dim) {
 
 // The kernel's view of qkv: split, widened on CPU, kv heads repeated where the kernel wants as many
 // as q's, D padded.
-Heads Prepare(const at::Tensor& qkv, const HeadShape& s, Backend backend) {
+KernelHeads Prepare(const at::Tensor& qkv, const HeadShape& s, Backend backend) {
   const bool widen = backend == Backend::kCpu && qkv.scalar_type() == at::kBFloat16;
   const at::Tensor heads = (widen ? qkv.to(at::kFloat) : qkv)
                                .view({s.batch, s.length, s.heads + 2 * s.kv_heads, s.head_dim})
                                .transpose(1, 2);
-  Heads result{heads.narrow(1, 0, s.heads), heads.narrow(1, s.heads, s.kv_heads),
-               heads.narrow(1, s.heads + s.kv_heads, s.kv_heads)};
+  KernelHeads result{heads.narrow(1, 0, s.heads), heads.narrow(1, s.heads, s.kv_heads),
+                     heads.narrow(1, s.heads + s.kv_heads, s.kv_heads)};
   if (NeedsEqualHeads(backend) && s.heads != s.kv_heads) {
     result.k = at::repeat_interleave(result.k, s.heads / s.kv_heads, 1);
     result.v = at::repeat_interleave(result.v, s.heads / s.kv_heads, 1);
@@ -78,16 +75,11 @@ double Scale(const HeadShape& shape) {
   return 1.0 / std::sqrt(static_cast<double>(shape.head_dim));
 }
 
-}  // namespace
-
-std::pair<at::Tensor, AttentionSaved> Attention(const at::Tensor& qkv, const HeadShape& s,
-                                                bool deterministic) {
-  RECORD_USER_SCOPE(profile::kAttentionRange);
-  if (s.segments) return SegmentAttention(qkv, s);
-  AttentionSaved saved{.backend = Choose(qkv, s, deterministic)};
-  const Heads h = Prepare(qkv, s, saved.backend);
+// Of rows that attend to all others of their sample, or to all before them.
+AttentionSaved WholeAttention(const KernelHeads& h, Backend backend, const HeadShape& s) {
+  AttentionSaved saved{.backend = backend};
   const double scale = Scale(s);
-  switch (saved.backend) {
+  switch (backend) {
     case Backend::kCpu:
       std::tie(saved.out, saved.logsumexp) = at::_scaled_dot_product_flash_attention_for_cpu(
           h.q, h.k, h.v, 0, s.is_causal, std::nullopt, scale);
@@ -117,24 +109,14 @@ std::pair<at::Tensor, AttentionSaved> Attention(const at::Tensor& qkv, const Hea
       break;
     }
   }
-  if (saved.out.scalar_type() != qkv.scalar_type()) saved.out = saved.out.to(qkv.scalar_type());
-  const at::Tensor rows = Unpad(saved.out, s.head_dim)
-                              .transpose(1, 2)
-                              .reshape({s.batch * s.length, s.heads * s.head_dim});
-  return {rows, std::move(saved)};
+  return saved;
 }
 
-AttentionGrads AttentionBackward(const at::Tensor& grad, const at::Tensor& qkv,
-                                 const AttentionSaved& saved, const HeadShape& s) {
-  RECORD_USER_SCOPE(profile::kAttentionRange);
-  if (s.segments) return SegmentAttentionBackward(grad, qkv, saved, s);
-  const Heads h = Prepare(qkv, s, saved.backend);
+KernelHeads WholeAttentionBackward(const at::Tensor& dout, const KernelHeads& h,
+                                   const at::Tensor& out, const AttentionSaved& saved,
+                                   const HeadShape& s) {
   const double scale = Scale(s);
-  const at::Tensor out = saved.out.to(h.q.scalar_type());
-  const at::Tensor dout =
-      Pad(grad.view({s.batch, s.length, s.heads, s.head_dim}).transpose(1, 2).to(h.q.scalar_type()),
-          Padding(saved.backend, s.head_dim));
-  AttentionGrads g;
+  KernelHeads g;
   switch (saved.backend) {
     case Backend::kCpu:
       std::tie(g.q, g.k, g.v) = at::_scaled_dot_product_flash_attention_for_cpu_backward(
@@ -158,6 +140,36 @@ AttentionGrads AttentionBackward(const at::Tensor& grad, const at::Tensor& qkv,
           {}, s.length, s.length, 0, s.is_causal, scale);
       break;
   }
+  return g;
+}
+
+}  // namespace
+
+std::pair<at::Tensor, AttentionSaved> Attention(const at::Tensor& qkv, const HeadShape& s,
+                                                bool deterministic) {
+  RECORD_USER_SCOPE(profile::kAttentionRange);
+  if (s.segments) return SegmentAttention(qkv, s);
+  const Backend backend = Choose(qkv, s, deterministic);
+  const KernelHeads h = Prepare(qkv, s, backend);
+  AttentionSaved saved = IsLocal(s) ? LocalAttention(h, backend, s) : WholeAttention(h, backend, s);
+  if (saved.out.scalar_type() != qkv.scalar_type()) saved.out = saved.out.to(qkv.scalar_type());
+  const at::Tensor rows = Unpad(saved.out, s.head_dim)
+                              .transpose(1, 2)
+                              .reshape({s.batch * s.length, s.heads * s.head_dim});
+  return {rows, std::move(saved)};
+}
+
+AttentionGrads AttentionBackward(const at::Tensor& grad, const at::Tensor& qkv,
+                                 const AttentionSaved& saved, const HeadShape& s) {
+  RECORD_USER_SCOPE(profile::kAttentionRange);
+  if (s.segments) return SegmentAttentionBackward(grad, qkv, saved, s);
+  const KernelHeads h = Prepare(qkv, s, saved.backend);
+  const at::Tensor out = saved.out.to(h.q.scalar_type());
+  const at::Tensor dout =
+      Pad(grad.view({s.batch, s.length, s.heads, s.head_dim}).transpose(1, 2).to(h.q.scalar_type()),
+          Padding(saved.backend, s.head_dim));
+  const KernelHeads g = IsLocal(s) ? LocalAttentionBackward(dout, h, out, saved, s)
+                                   : WholeAttentionBackward(dout, h, out, saved, s);
   const auto finish = [&](const at::Tensor& t) {
     return Unpad(t, s.head_dim).to(qkv.scalar_type());
   };

@@ -1,8 +1,9 @@
 // Scaled-dot-product attention, causal or not, over packed q, k, v, through LibTorch's raw forward
 // and backward kernels: cuDNN or flash (Dao 2023) for 16-bit CUDA, memory-efficient for fp32 CUDA,
 // the CPU's flash kernel there (in fp32). Where rows attend to their own past only, right-padding
-// needs no mask. Packed rows are attended to apart (segment_attention.h). head_dim of any size:
-// padded to a multiple of 8 where a kernel wants that.
+// needs no mask. Packed rows are attended to apart (segment_attention.h), and rows longer than
+// their window by other kernels (local_attention.h). head_dim of any size: padded to a multiple of
+// 8 where a kernel wants that.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -29,6 +29,7 @@ struct HeadShape {
   bool is_causal = true;                          // else each row attends to all of its sample
   std::shared_ptr<const Segments> segments = {};  // that attend to themselves alone: batch is 1,
                                                   // and length all positions; none: samples do
+  int64_t window = 0;  // positions that a causal row attends to, itself included; 0: all
 
   int64_t packed() const { return (heads + 2 * kv_heads) * head_dim; }
 };

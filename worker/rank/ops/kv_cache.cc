@@ -17,9 +17,8 @@
 
 namespace trainctl::ops {
 
-KvCache::KvCache(int64_t layers, std::vector<int64_t> capacities, int64_t window)
+KvCache::KvCache(int64_t layers, std::vector<int64_t> capacities)
     : capacities_(std::move(capacities)),
-      window_(window),
       entries_(layers, std::vector<Entry>(capacities_.size())) {}
 
 void KvCache::Begin(std::vector<TextSpan> spans, at::Device device) {
@@ -58,7 +57,7 @@ at::Tensor KvCache::AttendSpan(Entry& entry, const TextSpan& span, const at::Ten
   entry.v.narrow(1, span.first, span.count)
       .copy_(heads.narrow(0, shape.heads + shape.kv_heads, shape.kv_heads));
   // The beginning of a text is what training computes.
-  if (span.first == 0 && (window_ == 0 || span.count <= window_)) {
+  if (span.first == 0) {
     HeadShape own = shape;
     own.batch = 1;
     own.length = span.count;
@@ -71,7 +70,8 @@ at::Tensor KvCache::AttendSpan(Entry& entry, const TextSpan& span, const at::Ten
 at::Tensor KvCache::AttendPast(const Entry& entry, const TextSpan& span, const at::Tensor& q,
                                const HeadShape& shape) const {
   const int64_t end = span.first + span.count;
-  const int64_t begin = window_ == 0 ? 0 : std::max<int64_t>(0, span.first + 1 - window_);
+  const int64_t window = shape.window;
+  const int64_t begin = window == 0 ? 0 : std::max<int64_t>(0, span.first + 1 - window);
   const int64_t group = shape.heads / shape.kv_heads;
   const at::Tensor k = entry.k.narrow(1, begin, end - begin).unsqueeze(1),
                    v = entry.v.narrow(1, begin, end - begin).unsqueeze(1);
@@ -84,7 +84,7 @@ at::Tensor KvCache::AttendPast(const Entry& entry, const TextSpan& span, const a
     const at::Tensor from = at::arange(span.first, end, index).unsqueeze(1),
                      to = at::arange(begin, end, index);
     at::Tensor hidden = to > from;
-    if (window_ > 0) hidden = hidden.logical_or(to <= from - window_);
+    if (window > 0) hidden = hidden.logical_or(to <= from - window);
     scores.masked_fill_(hidden, -std::numeric_limits<double>::infinity());
   }
   return at::matmul(at::softmax(scores, -1).to(q.scalar_type()), v)

@@ -16,17 +16,19 @@ struct TextSpan {
   int64_t text = 0;
   int64_t first = 0;
   int64_t count = 0;
+
+  int64_t end() const { return first + count; }
 };
 
 class KvCache {
  public:
-  // capacities: positions of each text. window: how many positions one attends to, itself included;
-  // 0: all.
-  KvCache(int64_t layers, std::vector<int64_t> capacities, int64_t window);
+  // capacities: positions of each text.
+  KvCache(int64_t layers, std::vector<int64_t> capacities);
 
   // What the rows of the forward that comes are: these spans, one behind the other. All earlier
   // positions of their texts are held.
   void Begin(std::vector<TextSpan> spans, at::Device device);
+  const std::vector<TextSpan>& spans() const { return spans_; }
   // Of those rows [N] int64, on the device.
   const at::Tensor& positions() const { return positions_; }
 
@@ -46,7 +48,6 @@ class KvCache {
                         const HeadShape& shape) const;
 
   const std::vector<int64_t> capacities_;
-  const int64_t window_;
   std::vector<std::vector<Entry>> entries_;  // by layer, by text
   std::vector<TextSpan> spans_;
   at::Tensor positions_;

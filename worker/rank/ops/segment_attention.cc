@@ -10,8 +10,11 @@
 #include <ATen/ops/repeat_interleave.h>
 
 #include <cmath>
+#include <optional>
 #include <tuple>
 #include <vector>
+
+#include "worker/rank/ops/local_attention.h"
 
 namespace trainctl::ops {
 namespace {
@@ -48,6 +51,18 @@ FlatHeads Flat(const at::Tensor& qkv, const HeadShape& s, Backend backend) {
     flat.v = at::repeat_interleave(flat.v, s.heads / s.kv_heads, 1);
   }
   return {Padded(flat.q, s), Padded(flat.k, s), Padded(flat.v, s)};
+}
+
+// Of flash: positions before one's own that it attends to; none: all of them.
+std::optional<int64_t> LeftOf(const HeadShape& s) {
+  return IsLocal(s) ? std::optional(s.window - 1) : std::nullopt;
+}
+std::optional<int64_t> RightOf(const HeadShape& s) {
+  return IsLocal(s) ? std::optional<int64_t>(0) : std::nullopt;
+}
+// Of the memory-efficient kernels.
+std::optional<int64_t> WindowOf(const HeadShape& s) {
+  return IsLocal(s) ? std::optional(s.window) : std::nullopt;
 }
 
 // [N, heads, D padded] ↔ [1, heads, N, D padded].
@@ -109,7 +124,7 @@ AttentionSaved Flash(const FlatHeads& h, const HeadShape& s) {
   const Segments& segments = *s.segments;
   const auto result = at::_flash_attention_forward(
       h.q, h.k, h.v, segments.offsets, segments.offsets, segments.longest, segments.longest, 0,
-      s.is_causal, /*return_debug_mask=*/false, ScaleOf(s));
+      s.is_causal, /*return_debug_mask=*/false, ScaleOf(s), LeftOf(s), RightOf(s));
   return {.backend = Backend::kFlash,
           .out = AsBatch(std::get<0>(result)),
           .logsumexp = std::get<1>(result),
@@ -122,7 +137,7 @@ AttentionSaved Efficient(const FlatHeads& h, const HeadShape& s) {
   const auto result = at::_efficient_attention_forward(
       h.q.unsqueeze(0), h.k.unsqueeze(0), h.v.unsqueeze(0), std::nullopt, segments.offsets,
       segments.offsets, segments.longest, segments.longest, 0, s.is_causal ? kCausalMask : kNoMask,
-      /*compute_log_sumexp=*/true, ScaleOf(s));
+      /*compute_log_sumexp=*/true, ScaleOf(s), {}, WindowOf(s));
   return {.backend = Backend::kEfficient,
           .out = AsBatch(std::get<0>(result).squeeze(0)),
           .logsumexp = std::get<1>(result),
@@ -137,7 +152,7 @@ FlatHeads FlashBackward(const at::Tensor& dout, const FlatHeads& h, const Attent
   std::tie(grads.q, grads.k, grads.v) = at::_flash_attention_backward(
       dout, h.q, h.k, h.v, AsFlat(saved.out), saved.logsumexp, segments.offsets, segments.offsets,
       segments.longest, segments.longest, 0, s.is_causal, saved.philox_seed, saved.philox_offset,
-      ScaleOf(s));
+      ScaleOf(s), LeftOf(s), RightOf(s));
   return grads;
 }
 
@@ -148,7 +163,8 @@ FlatHeads EfficientBackward(const at::Tensor& dout, const FlatHeads& h, const At
       dout.unsqueeze(0), h.q.unsqueeze(0), h.k.unsqueeze(0), h.v.unsqueeze(0), std::nullopt,
       AsFlat(saved.out).unsqueeze(0), segments.offsets, segments.offsets, segments.longest,
       segments.longest, saved.logsumexp, 0, saved.philox_seed, saved.philox_offset,
-      s.is_causal ? kCausalMask : kNoMask, /*bias_requires_grad=*/false, ScaleOf(s));
+      s.is_causal ? kCausalMask : kNoMask, /*bias_requires_grad=*/false, ScaleOf(s), std::nullopt,
+      WindowOf(s));
   return {std::get<0>(result).squeeze(0), std::get<1>(result).squeeze(0),
           std::get<2>(result).squeeze(0)};
 }

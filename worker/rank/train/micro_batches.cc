@@ -119,6 +119,11 @@ model::MicroBatch MicroBatches::OfSequences(const Set& set, const data::PackedRo
   const data::Batch host = data::MakePackedBatch(set.rows, rows);
   model::MicroBatch batch = ToDevice(host);
   batch.segments = ops::MakeSegments(host.segments, device_);
+  batch.longest_row = 0;
+  for (const data::Sequence sequence : rows) {
+    for (const int64_t row : sequence)
+      batch.longest_row = std::max(batch.longest_row, set.rows.rows[row].length);
+  }
   return batch;
 }
 
@@ -136,7 +141,8 @@ model::MicroBatch MicroBatches::ToDevice(const data::Batch& batch) const {
           .length = batch.length,
           .inputs = copy(batch.inputs),
           .targets = copy(batch.targets),
-          .loss_sum = {}};
+          .loss_sum = {},
+          .longest_row = batch.longest_row};
 }
 
 model::MicroBatch MicroBatches::Training(int64_t step, int64_t micro_step) {
