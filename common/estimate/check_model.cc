@@ -98,6 +98,32 @@ void CheckPacking(const JobSpec& job, const ModelShape& model, std::vector<Probl
                        "each row has a picture of its own"});
 }
 
+void CheckQuantized(const UnitLayers& unit, const std::string& prefix,
+                    std::vector<Problem>* problems) {
+  constexpr int64_t kBlock = 64;  // elements that share a scale
+  for (const Layer& layer : unit) {
+    for (const Module& module : layer.modules) {
+      const int64_t elements = module.rows * layer.columns;
+      if (!layer.is_matrix || elements % kBlock == 0) continue;
+      problems->push_back({"quantize", 0, prefix + module.WeightName(),
+                           "matrices of a multiple of 64 elements",
+                           "this one has " + std::to_string(elements) + "; leave quantize null"});
+    }
+  }
+}
+
+// Of the first block of a kind: all are alike.
+void CheckQuantized(const JobSpec& job, const ModelDescription& model,
+                    std::vector<Problem>* problems) {
+  if (!job.quantize) return;
+  const size_t before = problems->size();
+  for (const EncoderUnit& unit : model.encoder) {
+    if (unit.is_block && problems->size() == before)
+      CheckQuantized(unit.layers, unit.prefix, problems);
+  }
+  CheckQuantized(model.block, model.BlockPrefix(0), problems);
+}
+
 }  // namespace
 
 std::vector<Problem> CheckModel(const JobSpec& job, const ModelShape& model) {
@@ -108,6 +134,7 @@ std::vector<Problem> CheckModel(const JobSpec& job, const ModelShape& model) {
   CheckHead(job, model, &problems);
   CheckTargets(job, described, &problems);
   CheckFrozen(job, described, &problems);
+  CheckQuantized(job, described, &problems);
   if (described.learns_positions) {
     CheckLength(job, model.max_positions,
                 "config.json's max_position_embeddings: the model has learned no more positions",

@@ -12,7 +12,7 @@ namespace trainctl::job {
 
 // lora.targets that name the head of a model whose head is its embedding; those that name a layer
 // that the model does not have. Parts in freeze that it does not have, or all of them. Rows longer
-// than its learned positions.
+// than its learned positions. Matrices to be quantized whose elements are not a multiple of 64.
 std::vector<Problem> CheckModel(const JobSpec& job, const ModelShape& model);
 
 }  // namespace trainctl::job

@@ -367,7 +367,7 @@ TEST(LoraModel, AMatrixThatDoesNotDivideIntoBlocksOf64IsNotQuantized) {
   const auto model =
       model::MakeModel(odd, {.max_length = 8, .lora = job::LoraSpec{}, .quantize = true});
   ASSERT_FALSE(model.ok());
-  EXPECT_NE(model.error().message.find("model.layers.0.self_attn.q_proj.weight has 400 elements"),
+  EXPECT_NE(model.error().message.find("model.layers.0.self_attn.q_proj.weight: this one has 400"),
             std::string::npos)
       << model.error().message;
 }

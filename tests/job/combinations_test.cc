@@ -237,6 +237,23 @@ TEST(CheckModel, AModelOfPicturesIsNotPacked) {
   EXPECT_EQ(CheckModel(job, model)[0].path, "train.packing");
 }
 
+TEST(CheckModel, AMatrixThatDoesNotQuantizeInWholeBlocksIsNamed) {
+  JobSpec job = SmallestJob();
+  job.lora.emplace();
+  job.quantize = Quantize::kNf4;
+  ModelShape model = SmallModel().model;
+  EXPECT_THAT(CheckModel(job, model), IsEmpty());
+  model.intermediate = 3;
+  model.hidden = 5;
+  const std::vector<Problem> problems = CheckModel(job, model);
+  ASSERT_FALSE(problems.empty());
+  EXPECT_EQ(problems.back().path, "quantize");
+  EXPECT_EQ(problems.back().value, "model.layers.0.mlp.down_proj.weight");
+  EXPECT_THAT(problems.back().hint, HasSubstr("this one has 15"));
+  job.quantize.reset();
+  EXPECT_THAT(CheckModel(job, model), IsEmpty());
+}
+
 TEST(CheckModel, RowsBeyondLearnedPositionsAreRefused) {
   JobSpec job = SmallestJob();
   ModelShape model = SmallModel().model;

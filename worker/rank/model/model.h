@@ -68,8 +68,8 @@ class Model {
   virtual double norm_eps() const = 0;
 };
 
-// The table of families. kInvalid: a family that is not in it; what CheckModel refuses; a matrix
-// to be quantized whose elements are not a multiple of 64. The message names it.
+// The table of families. kInvalid: a family that is not in it; what CheckModel refuses. The message
+// names it.
 base::Result<std::unique_ptr<Model>> MakeModel(const job::ModelShape& shape,
                                                const ModelOptions& options);
 
