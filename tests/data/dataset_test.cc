@@ -253,6 +253,17 @@ TEST_F(DatasetTest, TokenFilesNeedNoTokenizer) {
               HasSubstr("token 1 is 300, beyond the model's vocabulary of 300"));
 }
 
+TEST_F(DatasetTest, TokensAndTextMayBeginAsATableDoes) {
+  data_.format = job::DataFormat::kBin;
+  model_.vocab = 1 << 16;
+  EXPECT_EQ(Load(std::string("\xFF\xFF\xFF\xFF\x02\x00\x03\x00", 8), 2)->rows.size(), 2u);
+  EXPECT_EQ(Load("PAR1abcd", 2)->tokens[0], 'P' + 256 * 'A');
+  data_.format = job::DataFormat::kPlain;
+  EXPECT_EQ(Load("PAR1 is the magic of Parquet", 8)->rows.size(), 4u);
+  data_.format = job::DataFormat::kText;
+  EXPECT_THAT(MessageOf("PAR1"), HasSubstr("Parquet"));
+}
+
 TEST_F(DatasetTest, WithoutATokenizerOtherFormatsSayWhatToDo) {
   std::filesystem::remove(directory_.path() + "/tokenizer.json");
   EXPECT_THAT(MessageOf("[]"), HasSubstr("without a tokenizer only data.format \"bin\""));

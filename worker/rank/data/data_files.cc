@@ -188,8 +188,10 @@ base::Result<DataFiles> FindSplit(const job::DataSpec& data, const std::string& 
 base::Result<DataFiles> FindAll(const job::DataSpec& data) {
   std::error_code error;
   const bool is_folder = fs::is_directory(data.path, error);
-  const bool is_table = !is_folder && (IsNamedAsTable(data.path) || BeginsAsTable(data.path));
-  if (!is_folder || !HasRows(data.format)) return DataFiles{{data.path}, is_table};
+  const bool has_rows = HasRows(data.format);  // tokens and text may begin with any bytes
+  const bool is_table =
+      !is_folder && (IsNamedAsTable(data.path) || (has_rows && BeginsAsTable(data.path)));
+  if (!is_folder || !has_rows) return DataFiles{{data.path}, is_table};
   return FindFolder(data, data.path);
 }
 

@@ -14,8 +14,8 @@ struct DataFiles {
   bool are_tables = false;         // Arrow or Parquet (tables/table.h)
 };
 
-// Of a file: itself. It is a table by its first bytes, and must be one by the name *.arrow,
-// *.feather or *.parquet. Of a folder, whichever comes first:
+// Of a file: itself. It is a table by its first bytes, unless the format is bin or plain. It must
+// be one by the name *.arrow, *.feather or *.parquet. Of a folder, whichever comes first:
 //   captions            metadata.jsonl or metadata.csv of an imagefolder (captions.h)
 //   dataset_dict.json   of datasets' DatasetDict: the folder of its split, where it has one only
 //   state.json          of datasets' save_to_disk: the files that it names
