@@ -13,6 +13,13 @@ namespace {
 std::vector<Overridable> OverridableFaults(const JobAtSite& question,
                                            const std::optional<RunPlan>& plan) {
   std::vector<Overridable> faults;
+  const std::string& why = question.inspection->missing_weights;
+  // Those that another job makes come in time.
+  if (!why.empty() && question.job.resources.after.empty()) {
+    faults.push_back({"it fails when it starts, unless its weights are there by then",
+                      {"model.path", 0, "\"" + question.job.model.path + "\"",
+                       "a model with its weights, or model.init \"random\"", why}});
+  }
   if (!question.fit_is_open) {
     for (Problem& problem : CheckFit(question.job, *question.inspection, question.devices))
       faults.push_back({"it will probably end OOM_GPU", std::move(problem)});

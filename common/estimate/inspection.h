@@ -41,6 +41,7 @@ struct Inspection {
   int64_t resume_step = 0;             // of the checkpoint that the job goes on from; 0: of none
   std::optional<ShownRow> first_row;   // of the file; none where the model has no tokenizer
   std::string model_revision;          // of a model in the Hugging Face cache: its commit
+  std::string missing_weights;         // why a job that starts from weights can't; empty: it can
 };
 
 }  // namespace trainctl::job

@@ -112,6 +112,7 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.MemberIfAny("resume_step", inspection.resume_step);
   fields.ObjectIfAny("first_row", inspection.first_row, kRowFields);
   fields.MemberIfAny("model_revision", inspection.model_revision);
+  fields.MemberIfAny("missing_weights", inspection.missing_weights);
   fields.Expect("packed_sequences",
                 inspection.packed_sequences >= 0 && inspection.packed_sequences <= inspection.rows,
                 "expected as many as rows at most");

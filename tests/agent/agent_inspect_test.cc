@@ -1,10 +1,14 @@
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
+#include "common/base/file.h"
 #include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
 #include "common/rank/rank_json.h"
 #include "tests/agent/agent_fixture.h"
 #include "tests/checkout.h"
+#include "tests/files/safetensors_bytes.h"
 
 namespace trainctl::tests {
 namespace {
@@ -23,9 +27,10 @@ class AgentInspectTest : public AgentFixture {
     return coordinator_.told().inspections.back();
   }
 
-  static std::string TinyJob(const std::string& data) {
+  static std::string TinyJob(const std::string& data,
+                             const std::string& model = checkout::File("deploy/models/tiny")) {
     job::JobSpec job = job::RankPlanFromJson(Plan("exit 0"))->job;
-    job.model.path = checkout::File("deploy/models/tiny");
+    job.model.path = model;
     job.data.path = checkout::File(data);
     return job::ToJson(job);
   }
@@ -60,6 +65,29 @@ TEST_F(AgentInspectTest, TheRealProgramTellsTheJobsFault) {
   StartAgent();
   const auto result = Ask(TinyJob("deploy/data/missing.json"));
   EXPECT_THAT(result.error(), HasSubstr("deploy/data/missing.json"));
+  EXPECT_FALSE(result.unavailable());
+}
+
+// By the headers of shards that an index names: no rank has to start for it.
+TEST_F(AgentInspectTest, TheRealProgramTellsWhichWeightDoesNotFit) {
+  options_.inspection_program = checkout::Program("trainworker");
+  StartAgent();
+  const std::string model = folder_.path() + "/model";
+  std::filesystem::create_directory(model);
+  std::filesystem::copy_file(checkout::File("deploy/models/tiny/config.json"),
+                             model + "/config.json");
+  const std::string shard = files::SafetensorsBytes(
+      R"({"model.norm.weight": {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]}})",
+      std::string(12, '\0'));
+  ASSERT_TRUE(base::WriteFileAtomically(model + "/one.safetensors", shard).ok());
+  ASSERT_TRUE(
+      base::WriteFileAtomically(model + "/model.safetensors.index.json",
+                                R"({"weight_map": {"model.norm.weight": "one.safetensors"}})")
+          .ok());
+  const auto result = Ask(TinyJob("deploy/data/alpaca.json", model));
+  EXPECT_EQ(result.error(), "model.path: " + model +
+                                "/one.safetensors: weight model.norm.weight has shape [3]: "
+                                "config.json makes it [64]");
   EXPECT_FALSE(result.unavailable());
 }
 

@@ -353,10 +353,13 @@ TEST_F(DatasetTest, InspectRefusesBrokenWeightsButNotMissingOnes) {
                                         "/model.safetensors: a pointer of Git LFS in place of the "
                                         "file: git lfs pull");
   job.model.init = job::ModelInit::kRandom;
-  EXPECT_TRUE(Inspect(job).ok());
+  ASSERT_TRUE(Inspect(job).ok());
+  EXPECT_EQ(Inspect(job)->missing_weights, "");
   job.model.init = job::ModelInit::kPretrained;
   std::filesystem::remove(directory_.path() + "/model.safetensors");
-  EXPECT_TRUE(Inspect(job).ok()) << "a prediction needs no weights";
+  const auto none = Inspect(job);
+  ASSERT_TRUE(none.ok()) << "a prediction needs no weights";
+  EXPECT_THAT(none->missing_weights, HasSubstr("no weights in '" + directory_.path() + "'"));
   directory_.Write("model.safetensors.index.json",
                    R"({"weight_map": {"a": "model-1.safetensors"}})");
   EXPECT_THAT(Inspect(job).error().message, HasSubstr("model-1.safetensors"));

@@ -2,6 +2,7 @@
 the cluster goes on."""
 
 import json
+import pathlib
 import shutil
 import unittest
 
@@ -102,11 +103,41 @@ class BadInput(ClusterTest):
             "model.safetensors",
         )
 
+    def refused_here(self, job, *texts):
+        """At submit and in a dry run, whatever is said."""
+        for options in ((), ("--dry-run",)):
+            result = self.trainctl("submit", self.write_job(job), *options)
+            self.assertNotEqual(result.returncode, 0, result.stdout)
+            for text in texts:
+                self.assertIn(text, result.stdout + result.stderr)
+        self.assertEqual(self.json("status")["jobs"], [])
+
     def test_weights_of_another_shape(self):
         config = json.loads((TINY / "config.json").read_text())
         config["intermediate_size"] = 96
-        self.ends_with(
-            tiny_job(model__path=self.broken_model(config__json=json.dumps(config).encode())), "mlp"
+        folder = self.broken_model(config__json=json.dumps(config).encode())
+        self.refused_here(
+            tiny_job(model__path=folder),
+            f"{folder}/model.safetensors: weight model.layers.0.mlp.gate_proj.weight has shape "
+            "[128, 64]: config.json makes it [96, 64]",
+        )
+        code, job = self.run_job(tiny_job(model__path=folder, model__init="random"))
+        self.assertEqual(code, 0, job)
+
+    def test_weights_that_are_not_there(self):
+        folder = self.broken_model()
+        (pathlib.Path(folder) / "model.safetensors").unlink()
+        job = tiny_job(model__path=folder)
+        self.refused_here(job, "model.path", f"no weights in '{folder}'")
+        forced = self.trainctl("submit", self.write_job(job), "--force", "--wait")
+        self.assertEqual(forced.returncode, 10, forced)
+
+    def test_a_layer_that_the_weights_do_not_have(self):
+        config = json.loads((TINY / "config.json").read_text())
+        config["num_hidden_layers"] += 1
+        self.refused_here(
+            tiny_job(model__path=self.broken_model(config__json=json.dumps(config).encode())),
+            "missing: model.layers.4.input_layernorm.weight",
         )
 
     def test_a_tokenizer_that_is_broken(self):

@@ -5,7 +5,9 @@
 
 #include "common/estimate/memory_units.h"
 #include "common/model/layout.h"
+#include "common/model/model_tensors.h"
 #include "worker/rank/model/model.h"
+#include "worker/rank/state/tensor_piece.h"
 
 namespace trainctl::engine_test {
 namespace {
@@ -112,6 +114,21 @@ TEST(Description, TheTableHoldsWhatTheEstimateCounts) {
         ExpectSame(HeldIn(model->parameters(), model->parameters().units[i].name),
                    units.encoder[i].elements);
     }
+  }
+}
+
+TEST(Description, TheTableHoldsTheTensorsThatAnInspectionLooksFor) {
+  for (const auto& [name, shape] : Shapes()) {
+    SCOPED_TRACE(name);
+    const auto model = std::move(model::MakeModel(shape, {.max_length = 64}).value());
+    std::map<std::string, std::vector<int64_t>> held, expected;
+    for (const ops::ParamSpec& spec : model->parameters().params) {
+      for (const ops::ParamPiece& piece : spec.pieces)
+        held[piece.name] = train::FileShape(spec, piece);
+    }
+    for (const job::FileTensor& tensor : job::TensorsOf(job::Describe(shape)))
+      EXPECT_TRUE(expected.emplace(tensor.name, tensor.shape).second) << tensor.name;
+    EXPECT_EQ(expected, held);
   }
 }
 

@@ -5,12 +5,14 @@
 
 #include "common/base/writable_folder.h"
 #include "common/job/trains.h"
+#include "common/model/model_tensors.h"
 #include "worker/rank/data/captions.h"
 #include "worker/rank/data/dataset.h"
 #include "worker/rank/data/packing.h"
 #include "worker/rank/data/prompts.h"
 #include "worker/rank/data/shown_row.h"
 #include "worker/rank/files/adapter_config.h"
+#include "worker/rank/files/check_weights.h"
 #include "worker/rank/files/checkpoint_folder.h"
 #include "worker/rank/files/hub_cache.h"
 #include "worker/rank/files/model_config.h"
@@ -21,6 +23,12 @@
 namespace trainctl::data {
 
 namespace {
+
+base::Status LookAtWeights(const std::string& directory, const job::ModelShape& model) {
+  const auto weights = files::WeightFiles::Open(directory);
+  if (!weights) return weights.error();
+  return files::CheckWeights(*weights, job::TensorsOf(job::Describe(model)), model.tied_head);
+}
 
 // Those of data.path and of rows that validate alone.
 base::Status LookAtPictures(const job::JobSpec& job, const Dataset& dataset,
@@ -101,10 +109,13 @@ base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolder
     if (!adapter)
       return base::Error{adapter.error().code, "model.path: " + adapter.error().message};
   }
-  // Where there are none yet, a prediction is wanted all the same.
-  if (job.model.init == job::ModelInit::kPretrained && files::HasWeights(directory)) {
-    if (const auto weights = files::WeightFiles::Open(directory); !weights)
-      return base::Error{weights.error().code, "model.path: " + weights.error().message};
+  if (job.model.init == job::ModelInit::kPretrained) {
+    const auto checked = LookAtWeights(directory, *model);
+    // Where there are none yet, a prediction is wanted all the same.
+    if (!checked && !files::HasWeights(directory))
+      inspection.missing_weights = checked.error().message;
+    else if (!checked)
+      return base::Error{checked.error().code, "model.path: " + checked.error().message};
   }
   if (job::Trains(job)) {
     if (const auto looked = InspectData(job, directory, folders, &inspection); !looked)

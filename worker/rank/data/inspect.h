@@ -13,8 +13,8 @@ namespace trainctl::data {
 // Reads config.json and the headers of weights that are there. Of a job that trains it loads the
 // data set whole. Of large data (LoadSample) and of pictures it looks at a sample. So a broken row
 // or a foreign token is found now, not at step 900. Errors: those of files::ReadModelConfig,
-// WeightFiles::Open, LoadDataset and ReadPrompts. kInvalid too: there is no checkpoint to go on
-// from, or output.dir can't be read.
+// WeightFiles::Open, CheckWeights, LoadDataset and ReadPrompts. kInvalid too: there is no
+// checkpoint to go on from, or output.dir can't be read.
 base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolders& folders = {});
 
 }  // namespace trainctl::data

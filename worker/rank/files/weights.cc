@@ -89,6 +89,7 @@ bool HasWeights(const std::string& directory) {
 
 base::Result<WeightFiles> WeightFiles::Open(const std::string& directory) {
   WeightFiles weights;
+  weights.directory_ = directory;
   for (const Form& form : kForms) {
     const bool single = HasFile(directory, form.file);
     if (!single && !HasFile(directory, form.index)) continue;
@@ -223,6 +224,12 @@ const WeightFiles::Place* WeightFiles::FindPlace(std::string_view name) const {
 const TensorInfo* WeightFiles::Find(std::string_view name) const {
   const Place* place = FindPlace(name);
   return place == nullptr ? nullptr : &place->info;
+}
+
+const std::string& WeightFiles::PathOf(std::string_view name) const {
+  const Place* place = FindPlace(name);
+  CHECK(place != nullptr) << name;
+  return FileOf(*place).path();
 }
 
 const std::vector<std::span<const std::byte>>& WeightFiles::Runs(std::string_view name) const {

@@ -36,6 +36,10 @@ class WeightFiles {
   // nullptr: no such tensor. begin and end are 0 where the tensor is not one piece of its file.
   const TensorInfo* Find(std::string_view name) const;
 
+  const std::string& directory() const { return directory_; }
+  // Of the tensor's file. CHECKs that the tensor is there.
+  const std::string& PathOf(std::string_view name) const;
+
   // The tensor's rows in order, in runs of whole rows: one run, but for LitGPT's older packing of
   // q, k and v. CHECKs that the tensor is there. Alignment: see SafetensorsFile::Bytes.
   const std::vector<std::span<const std::byte>>& Runs(std::string_view name) const;
@@ -64,6 +68,7 @@ class WeightFiles {
   const MappedFile& FileOf(const Place& place) const;
   const Place* FindPlace(std::string_view name) const;
 
+  std::string directory_;
   std::vector<std::variant<SafetensorsFile, TorchFile>> files_;
   std::unordered_map<std::string, Place> places_;
   std::vector<std::string> names_;

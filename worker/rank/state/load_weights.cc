@@ -1,10 +1,10 @@
 #include "worker/rank/state/load_weights.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 #include <vector>
 
+#include "worker/rank/files/check_weights.h"
 #include "worker/rank/files/weights.h"
 #include "worker/rank/state/read_ahead.h"
 #include "worker/rank/state/tensor_piece.h"
@@ -12,22 +12,13 @@
 namespace trainctl::train {
 namespace {
 
-base::Result<at::ScalarType> ElementType(const files::TensorInfo& info) {
+// Of a tensor that was checked.
+at::ScalarType ElementType(const files::TensorInfo& info) {
   switch (info.dtype) {
-    case files::DType::kF32: return at::kFloat;
     case files::DType::kF16: return at::kHalf;
     case files::DType::kBF16: return at::kBFloat16;
-    default:
-      return base::Error{base::Code::kInvalid, "weight " + info.name + " is of type " +
-                                                   std::string(files::Name(info.dtype)) +
-                                                   ": expected F32, F16 or BF16"};
+    default: return at::kFloat;
   }
-}
-
-std::string ShapeText(const std::vector<int64_t>& shape) {
-  std::string text = "[";
-  for (const int64_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  return text + "]";
 }
 
 // Whole rows of a parameter, as they lie in a file: at most what read_ahead.h takes at once.
@@ -61,57 +52,14 @@ void AddParts(const files::WeightFiles& weights, ops::ParamId param, const ops::
   parts->back().last_of = &piece.name;
 }
 
-// Tensors as an error names them: how many, and the first few.
-class NamedTensors {
- public:
-  explicit NamedTensors(std::string what) : what_(std::move(what)) {}
-
-  void Add(const std::string& name) {
-    if (++count_ <= kMostNamed) names_ += " " + name;
-  }
-  bool empty() const { return count_ == 0; }
-  // "; 45 missing: model.norm.weight …", or "".
-  std::string Text() const {
-    if (empty()) return "";
-    return "; " + std::to_string(count_) + " " + what_ + ":" + names_ +
-           (count_ > kMostNamed ? " …" : "");
-  }
-
- private:
-  static constexpr int64_t kMostNamed = 4;
-
-  const std::string what_;
-  int64_t count_ = 0;
-  std::string names_;
-};
-
-base::Status CheckNames(const files::WeightFiles& weights, const ops::ParameterTable& table,
-                        bool tied_head) {
-  std::set<std::string> known;
-  NamedTensors missing("missing"), superfluous("superfluous");
+std::vector<job::FileTensor> OwnTensors(const ops::ParameterTable& table) {
+  std::vector<job::FileTensor> tensors;
   for (const ops::ParamSpec& spec : table.params) {
     if (spec.adapter) continue;
-    for (const ops::ParamPiece& piece : spec.pieces) {
-      known.insert(piece.name);
-      const files::TensorInfo* info = weights.Find(piece.name);
-      if (info == nullptr) {
-        missing.Add(piece.name);
-      } else if (info->shape != FileShape(spec, piece)) {
-        return base::Error{base::Code::kInvalid,
-                           "weight " + piece.name + " has shape " + ShapeText(info->shape) +
-                               ": config.json makes it " + ShapeText(FileShape(spec, piece))};
-      }
-    }
+    for (const ops::ParamPiece& piece : spec.pieces)
+      tensors.push_back({piece.name, FileShape(spec, piece)});
   }
-  for (const std::string& name : weights.names()) {
-    const bool tolerated =
-        name.ends_with("rotary_emb.inv_freq") || (tied_head && name.ends_with("lm_head.weight"));
-    if (!tolerated && !known.contains(name)) superfluous.Add(name);
-  }
-  if (missing.empty() && superfluous.empty()) return base::Ok{};
-  return base::Error{base::Code::kInvalid,
-                     "the weights do not fit the model that config.json describes" +
-                         missing.Text() + superfluous.Text()};
+  return tensors;
 }
 
 }  // namespace
@@ -121,15 +69,15 @@ base::Status LoadPretrained(const std::string& directory, const ops::ParameterTa
                             const ByteProgress& progress, at::Device device) {
   const base::Result<files::WeightFiles> weights = files::WeightFiles::Open(directory);
   if (!weights) return weights.error();
-  if (base::Status names = CheckNames(*weights, table, tied_head); !names.ok()) return names;
+  if (auto checked = files::CheckWeights(*weights, OwnTensors(table), tied_head); !checked)
+    return checked;
   std::vector<RowsPart> parts;
   for (size_t param = 0; param < table.params.size(); ++param) {
     const ops::ParamSpec& spec = table.params[param];
     if (spec.adapter) continue;
     for (const ops::ParamPiece& piece : spec.pieces) {
-      const base::Result<at::ScalarType> type = ElementType(*weights->Find(piece.name));
-      if (!type) return type.error();
-      AddParts(*weights, static_cast<ops::ParamId>(param), spec, piece, *type, &parts);
+      AddParts(*weights, static_cast<ops::ParamId>(param), spec, piece,
+               ElementType(*weights->Find(piece.name)), &parts);
     }
   }
   std::vector<std::span<const std::byte>> bytes;

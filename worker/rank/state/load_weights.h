@@ -13,9 +13,8 @@
 namespace trainctl::train {
 
 // All parameters but adapters, by read_ahead.h for `device`, the strategy's; FinishLoading is left
-// to the caller. Errors: kNotFound, kIo, kInvalid: a weight that is missing, superfluous or of the
-// wrong shape is named. Tolerated beside the model's own: rotary_emb.inv_freq buffers, and
-// lm_head.weight where the head is tied.
+// to the caller. Errors: kNotFound, kIo, kInvalid: those of files::WeightFiles::Open and
+// files::CheckWeights.
 base::Status LoadPretrained(const std::string& directory, const ops::ParameterTable& table,
                             bool tied_head, strategy::Strategy& strategy,
                             const ByteProgress& progress, at::Device device = at::kCPU);
