@@ -1,4 +1,5 @@
-"""Rows of Arrow and Parquet train as the same rows of JSON lines do."""
+"""Rows of Arrow and Parquet train as the same rows of JSON lines do. How long a step waits for them
+is measured of each."""
 
 import json
 import shutil
@@ -22,7 +23,15 @@ class Tables(ClusterTest):
         job = tiny_job(data={"path": str(path), **data}, **{**TRAINED, **changes})
         code, job = self.run_job(job)
         self.assertEqual(code, 0, job)
+        self.expect_waits_within_steps(job["id"])
         return self.losses(job["id"])
+
+    def expect_waits_within_steps(self, job_id):
+        waits, steps = self.points(job_id, "data_wait_seconds"), self.points(job_id, "step_seconds")
+        self.assertEqual(len(waits), len(steps))
+        for wait, step in zip(waits, steps, strict=True):
+            self.assertGreater(wait["value"], 0)
+            self.assertLess(wait["value"], step["value"])
 
     def test_texts_have_the_losses_of_json_lines(self):
         for data in (
