@@ -22,8 +22,9 @@ constexpr int kP2pOk = 0;
 struct Utilization {
   unsigned gpu, memory;
 };
-struct NvmlMemory {
-  unsigned long long total, free, used;
+struct NvmlMemory {  // nvmlMemory_v2_t
+  unsigned version = sizeof(NvmlMemory) | 2U << 24;
+  unsigned long long total = 0, reserved = 0, free = 0, used = 0;
 };
 struct PciInfo {  // nvmlPciInfo_t
   char bus_id_legacy[16];
@@ -85,7 +86,7 @@ bool LoadAll(void* library, Functions& nvml) {
          Load(library, "nvmlDeviceGetUUID", nvml.uuid) &&
          Load(library, "nvmlDeviceGetName", nvml.name) &&
          Load(library, "nvmlDeviceGetCudaComputeCapability", nvml.compute_capability) &&
-         Load(library, "nvmlDeviceGetMemoryInfo", nvml.memory) &&
+         Load(library, "nvmlDeviceGetMemoryInfo_v2", nvml.memory) &&
          Load(library, "nvmlDeviceGetPciInfo_v3", nvml.pci_info) &&
          Load(library, "nvmlDeviceGetUtilizationRates", nvml.utilization) &&
          Load(library, "nvmlDeviceGetPowerUsage", nvml.power) &&
@@ -128,7 +129,7 @@ class Nvml : public GpuLibrary {
     std::vector<Gpu> gpus;
     for (unsigned index = 0; index < count; ++index) {
       NvmlDevice device = nullptr;
-      NvmlMemory memory = {};
+      NvmlMemory memory;
       PciInfo pci = {};
       char uuid[96] = "", name[96] = "";
       Gpu gpu{.index = index};
@@ -149,7 +150,7 @@ class Nvml : public GpuLibrary {
 
   base::Result<job::DeviceSample> Sample(int64_t index) override {
     NvmlDevice device = nullptr;
-    NvmlMemory memory = {};
+    NvmlMemory memory;
     if (const int error = nvml_.handle(static_cast<unsigned>(index), &device))
       return Failure(index, error);
     if (const int error = nvml_.memory(device, &memory)) return Failure(index, error);
