@@ -5,6 +5,7 @@
 #include <functional>
 #include <istream>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -53,7 +54,8 @@ struct Surroundings {
 
   std::function<std::unique_ptr<Api>(const NamedServer& server)> connect;
   std::function<void(double seconds)> sleep;
-  std::function<bool()> shows_sixels;  // asks the terminal; may be empty: it does not
+  // Asks the terminal, which may not answer. May be empty: it does not.
+  std::function<std::optional<bool>()> shows_sixels;
   std::function<std::unique_ptr<Screen>()> open_screen;  // nullptr: none can be drawn on
   std::function<std::string()> new_request_id;           // unique for each submission
   std::function<void(const std::string& words)>

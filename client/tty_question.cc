@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view kQuestion = "\x1b[c";
 constexpr std::string_view kBegin = "\x1b[?";
-constexpr auto kPatience = std::chrono::milliseconds(1000);
+// As long as anybody's line takes there and back.
+constexpr auto kPatience = std::chrono::seconds(5);
 constexpr size_t kLongestAnswer = 256;
 constexpr int kInterrupting[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 
@@ -95,8 +96,9 @@ class QuietTerminal {
 };
 
 struct Heard {
-  std::string answer;  // shorter where it does not come in time
-  int signal = 0;      // of a key that was pressed instead
+  std::string answer;     // shorter where it does not come in time
+  int signal = 0;         // of a key that was pressed instead
+  bool is_asked = false;  // else there is nobody to answer
 };
 
 bool Comes(int terminal, std::chrono::milliseconds patience) {
@@ -106,7 +108,7 @@ bool Comes(int terminal, std::chrono::milliseconds patience) {
 
 Heard Listen(int terminal, const termios& before) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  Heard heard;
+  Heard heard{.is_asked = true};
   while (heard.answer.size() < kLongestAnswer && !NumbersOf(heard.answer).ends_with('c')) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
@@ -132,13 +134,14 @@ Heard Ask(int terminal) {
 
 }  // namespace
 
-bool ShowsSixels() {
+std::optional<bool> ShowsSixels() {
   const int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (terminal < 0) return false;
   const bool is_ours = tcgetpgrp(terminal) == getpgrp();
   const Heard heard = is_ours ? Ask(terminal) : Heard{};
   close(terminal);
   if (heard.signal != 0) raise(heard.signal);
+  if (heard.is_asked && !NumbersOf(heard.answer).ends_with('c')) return std::nullopt;
   return TellsOfSixels(heard.answer);
 }
 

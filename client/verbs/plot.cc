@@ -215,8 +215,14 @@ class PlotVerb : public Verb {
     const bool is_measured = terminal.cell_width > 0 && terminal.cell_height > 0;
     const bool may_be_asked = terminal.is_terminal && terminal.interactive && is_measured;
     const auto& shows_sixels = context.surroundings.shows_sixels;
-    return may_be_asked && shows_sixels && shows_sixels() ? Graphics::kSixel
-                                                          : Graphics::kCharacters;
+    if (!may_be_asked || !shows_sixels) return Graphics::kCharacters;
+    const std::optional<bool> shown = shows_sixels();
+    if (!shown) {
+      context.err << "note: drawn with characters: the terminal did not say whether it shows "
+                     "pixels (--graphics none does not ask)"
+                  << std::endl;
+    }
+    return shown.value_or(false) ? Graphics::kSixel : Graphics::kCharacters;
   }
 
   std::vector<std::string> jobs_;

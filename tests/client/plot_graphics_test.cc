@@ -72,6 +72,22 @@ TEST_F(PlotGraphics, PixelsAreDrawnWhereTheyAreAskedForOrTheTerminalShowsThem) {
   }
 }
 
+TEST_F(PlotGraphics, ATerminalThatDoesNotAnswerIsNoted) {
+  surroundings_.out_terminal = {.is_terminal = true,
+                                .interactive = true,
+                                .cell_width = 8,
+                                .cell_height = 16,
+                                .layout = {.width = 80, .colour = true},
+                                .height = 40};
+  surroundings_.shows_sixels = [] { return std::nullopt; };
+  const Ended ended = Trainctl({"plot", "full"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.out.find("\x1bP"), std::string::npos);
+  EXPECT_EQ(ended.err,
+            "note: drawn with characters: the terminal did not say whether it shows pixels "
+            "(--graphics none does not ask)\n");
+}
+
 TEST_F(PlotGraphics, PixelsThatCannotBeDrawnAreRefusedOrNoted) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"sixel", "--ascii"},

@@ -16,6 +16,7 @@ from cluster import BIN, ClusterTest, tiny_job
 LINES, COLUMNS, CELL_WIDTH, CELL_HEIGHT = 40, 100, 8, 16
 QUESTION = b"\x1b[c"  # DA1
 SECONDS = 60
+SLOW_SECONDS = 2  # of a line, there and back
 
 
 def size_of_sixels(sent):
@@ -105,6 +106,22 @@ class PlotTerminalTest(ClusterTest):
         sent = self.answered(b"\x1b[?1;2c")
         self.assertNotIn(b"\x1bP", sent)
         self.assertIn("⣀".encode(), sent)
+
+    def test_the_answer_of_a_slow_terminal_is_waited_for(self):
+        def slow(terminal, _):
+            self.assertFalse(select.select([terminal], [], [], SLOW_SECONDS)[0], "it went on")
+            os.write(terminal, b"\x1b[?62;4;22c")
+
+        status, sent, _ = self.plotted(slow)
+        self.assertEqual(status, 0, sent)
+        self.assertIn(b"\x1bP", sent)
+
+    def test_a_terminal_that_does_not_answer_gets_braille_and_a_note(self):
+        status, sent, asked = self.plotted(lambda *_: None)
+        self.assertEqual(status, 0, sent)
+        self.assertTrue(asked)
+        self.assertIn("⣀".encode(), sent)
+        self.assertIn(b"--graphics none does not ask", sent)
 
     def test_what_is_typed_meanwhile_is_no_answer(self):
         self.assertIn(b"\x1bP", self.answered(b"c\x1b[?62;4;22c"))
