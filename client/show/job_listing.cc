@@ -74,8 +74,8 @@ Listing ListJobs(const std::vector<v1::JobView>& views, int64_t now) {
                                       {"STATE"},
                                       {"STEP", true},
                                       {"LOSS", true},
-                                      {"TOKENS/S", true},
-                                      {"PEAK", true},
+                                      {.header = "TOKENS/S", .right = true, .goes = 1},
+                                      {.header = "PEAK", .right = true, .goes = 2},
                                       {"TIME", true},
                                       {"LEFT", true},
                                       {"WHERE OR WHY"}})};

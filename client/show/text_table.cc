@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "client/show/escaping.h"
@@ -87,13 +88,47 @@ std::vector<int> TextTable::Widths() const {
   return widths;
 }
 
+int TextTable::WidthOf(const std::vector<int>& widths) {
+  return std::min(widths.back(), kNarrowestLastColumn) +
+         std::accumulate(widths.begin(), widths.end() - 1,
+                         kGap * static_cast<int>(widths.size() - 1));
+}
+
+std::vector<bool> TextTable::Standing(int width) const {
+  std::vector<bool> stands(columns_.size(), true);
+  const std::vector<int> widths = Widths();
+  for (;;) {
+    std::vector<int> left;
+    int next = 0;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (!stands[i]) continue;
+      left.push_back(widths[i]);
+      next = std::max(next, columns_[i].goes);
+    }
+    if (WidthOf(left) <= width || next == 0) return stands;
+    for (size_t i = 0; i < columns_.size(); ++i) stands[i] = stands[i] && columns_[i].goes != next;
+  }
+}
+
+TextTable TextTable::Narrowed(const std::vector<bool>& stands) const {
+  std::vector<TextColumn> columns;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (stands[i]) columns.push_back(columns_[i]);
+  }
+  TextTable narrowed(std::move(columns));
+  for (const Row& row : rows_) {
+    Row& its = narrowed.rows_.emplace_back(Row{.heading = row.heading});
+    for (size_t i = 0; i < row.cells.size(); ++i) {
+      if (row.heading || stands[i]) its.cells.push_back(row.cells[i]);
+    }
+  }
+  return narrowed;
+}
+
 // Takes from the widest first, until the row fits. Of the last column as much counts as must stand
 // beside the others.
 void TextTable::Cut(int width, std::vector<int>* widths) const {
-  int total = std::min(widths->back(), kNarrowestLastColumn) +
-              std::accumulate(widths->begin(), widths->end() - 1,
-                              kGap * static_cast<int>(widths->size() - 1));
-  for (; total > width; --total) {
+  for (int total = WidthOf(*widths); total > width; --total) {
     int* widest = nullptr;
     for (size_t i = 0; i + 1 < widths->size(); ++i) {
       int& its = (*widths)[i];
@@ -147,6 +182,22 @@ TextTable::Columns TextTable::LayOut(int width) const {
 }
 
 std::string TextTable::Render(const TableLayout& layout) const {
+  if (layout.width <= 0) return RenderAll(layout);
+  const std::vector<bool> stands = Standing(layout.width);
+  std::set<std::string> seen;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (stands[i]) seen.insert(columns_[i].header);
+  }
+  std::string gone;
+  for (const TextColumn& column : columns_) {
+    if (seen.insert(column.header).second) gone += (gone.empty() ? "" : ", ") + column.header;
+  }
+  if (gone.empty()) return RenderAll(layout);
+  const std::string said = "(too narrow for " + gone + ")";
+  return Narrowed(stands).RenderAll(layout) + Styled(said, Style::kFaint, layout.colour) + "\n";
+}
+
+std::string TextTable::RenderAll(const TableLayout& layout) const {
   const Columns columns = LayOut(layout.width);
   Row header;
   for (const TextColumn& column : columns_) header.cells.emplace_back(column.header, Style::kFaint);

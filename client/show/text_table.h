@@ -17,6 +17,7 @@ struct TextColumn {
   std::string header;
   bool right = false;  // numbers
   bool cut = false;    // what is too long for the terminal ends in "…"
+  int goes = 0;        // where the terminal is too narrow the highest goes first; 0: stays
 };
 
 struct TextCell {
@@ -44,9 +45,10 @@ class TextTable {
 
   bool empty() const { return rows_.empty(); }
 
-  // Two spaces between columns. Where the terminal is too narrow, columns that may be are cut
-  // first. Then the last column is wrapped at spaces; where fewer than 24 columns would be left
-  // for it, it stands below its row, indented.
+  // Two spaces between columns. Where the terminal is too narrow, columns that may go are left out
+  // first; a line below says which. Those that may be cut are cut next. Then the last column is
+  // wrapped at spaces; where fewer than 24 columns would be left for it, it stands below its row,
+  // indented.
   std::string Render(const TableLayout& layout) const;
   std::string Markdown() const;
   // An element with the classes r (numbers), good, warning, bad, and h of a heading's row.
@@ -65,6 +67,12 @@ class TextTable {
     int wrap_width = 0;
   };
 
+  // What it takes beside its last column's wrapped lines.
+  static int WidthOf(const std::vector<int>& widths);
+  // Whether its columns stand in the terminal.
+  std::vector<bool> Standing(int width) const;
+  TextTable Narrowed(const std::vector<bool>& stands) const;
+  std::string RenderAll(const TableLayout& layout) const;
   std::vector<int> Widths() const;
   void Cut(int width, std::vector<int>* widths) const;
   Columns LayOut(int width) const;

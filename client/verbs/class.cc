@@ -26,13 +26,14 @@ struct ClassColumn {
   job::Metric metric;
   const char* header;
   bool of_whole_run;  // says something beside a reference that trained as much only
+  int goes;           // see TextColumn
 };
-constexpr ClassColumn kNumbers[] = {{job::Metric::kTimeSeconds, "TIME", true},
-                                    {job::Metric::kMemoryPeakAllocated, "PEAK", false},
-                                    {job::Metric::kStepSeconds, "S/STEP", false},
-                                    {job::Metric::kTokensPerSecond, "TOKENS/S", true},
-                                    {job::Metric::kLoss, "LOSS", true},
-                                    {job::Metric::kValLoss, "VAL LOSS", true}};
+constexpr ClassColumn kNumbers[] = {{job::Metric::kTimeSeconds, "TIME", true, 0},
+                                    {job::Metric::kMemoryPeakAllocated, "PEAK", false, 1},
+                                    {job::Metric::kStepSeconds, "S/STEP", false, 3},
+                                    {job::Metric::kTokensPerSecond, "TOKENS/S", true, 4},
+                                    {job::Metric::kLoss, "LOSS", true, 0},
+                                    {job::Metric::kValLoss, "VAL LOSS", true, 2}};
 
 // Of a job, by the metric's name.
 using Numbers = std::map<std::string, double, std::less<>>;
@@ -149,8 +150,8 @@ class Class : public Verb {
     std::vector<TextColumn> columns = {
         {"USER"}, {.header = "EXPERIMENT", .cut = true}, {"JOB"}, {"OUTCOME"}, {"RUNS", true}};
     for (const ClassColumn& column : kNumbers) {
-      columns.push_back({column.header, true});
-      if (results_) columns.push_back({"×REF", true});
+      columns.push_back({.header = column.header, .right = true, .goes = column.goes});
+      if (results_) columns.push_back({.header = "×REF", .right = true, .goes = column.goes});
     }
     if (some_changed) columns.push_back({"CHANGED"});
     return columns;

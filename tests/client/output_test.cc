@@ -92,6 +92,26 @@ TEST(TextTable, ANarrowTerminalCutsTheColumnsThatMayBe) {
   EXPECT_NE(table.Render({}).find("a-name-of-many-letters  waits"), std::string::npos);
 }
 
+TEST(TextTable, ANarrowTerminalLeavesOutTheColumnsThatMayGoBeforeItCuts) {
+  TextTable table({{.header = "NAME", .cut = true},
+                   {.header = "A", .goes = 1},
+                   {.header = "REF", .goes = 1},
+                   {.header = "B"},
+                   {.header = "REF"},
+                   {.header = "C", .goes = 2}});
+  table.AddRow({"a-name-of-twenty-one!", "1", "1.1", "2", "2.2", "3"});
+  EXPECT_EQ(table.Render({.width = 42}),
+            "NAME                   A  REF  B  REF  C\na-name-of-twenty-one!  1  1.1  2  2.2  3\n");
+  EXPECT_EQ(table.Render({.width = 39}),
+            "NAME                   A  REF  B  REF\na-name-of-twenty-one!  1  1.1  2  2.2\n"
+            "(too narrow for C)\n");
+  EXPECT_EQ(table.Render({.width = 36}),
+            "NAME                   B  REF\na-name-of-twenty-one!  2  2.2\n"
+            "(too narrow for A, C)\n");
+  EXPECT_EQ(table.Render({.width = 28}),
+            "NAME                  B  REF\na-name-of-twenty-on…  2  2.2\n(too narrow for A, C)\n");
+}
+
 TEST(TextTable, AVeryNarrowTerminalPutsTheLastColumnBelowItsRow) {
   TextTable table({{"ID"}, {"NAME"}, {"WHY"}});
   table.AddRow({"j1", "a-rather-long-name", "waits for two devices of the kind that it wants"});
