@@ -196,19 +196,19 @@ Rows LogPicture(const SiteView& site, const OpenJob& open, const Paper& paper, T
 
 Rows HelpPicture(const Paper& paper) {
   Rows rows = {
-      StyledCut("trainctl top", Style::kStrong, paper),
+      "trainctl top",
       "",
       "  ↑ ↓  j k  PgUp PgDn  g G   select a job",
-      "  Enter  l                   its memory by kind, ranks, events and log; the same keys "
-      "scroll, q goes back",
-      "  <  >   d                   scroll hosts and devices where not all fit; all devices, or "
-      "hosts alone",
+      "  Enter  l                   its memory by kind, ranks, events and log;",
+      "                             the same keys scroll there, q goes back",
+      "  <  >   d                   scroll devices; all of them, or hosts alone",
       "  c                          end the job, after a y",
-      "  /                          only jobs with a text in name, owner, group, tag or device",
-      "  s                          those that run by age, name, owner, time left or peak",
+      "  /                          only jobs with a text in name, owner, group,",
+      "                             tag or device",
+      "  s                          sort what runs: age, name, owner, time left, peak",
       "  q  Ctrl-C                  leave; jobs go on",
       "",
-      "DEVICE  a host's CPU and memory, then its devices: utilization and memory in use,",
+      "DEVICE  a host's CPU and memory, then its devices: utilization and memory used,",
       "        of all processes there. Where not all devices fit, a host has one row.",
       "5 MIN   the load of the last minutes, from left to right, since top began.",
       "LEFT    how long a job still needs, by the pace of its steps: a prediction.",
@@ -217,6 +217,8 @@ Rows HelpPicture(const Paper& paper) {
       "",
       "any key goes back",
   };
+  for (std::string& row : rows) row = Cut(row, paper);
+  rows.front() = Styled(rows.front(), Style::kStrong, paper.colour);
   return Finished(std::move(rows), paper);
 }
 

@@ -102,6 +102,9 @@ TEST(TopPicture, NeverLeavesTheScreen) {
       EXPECT_EQ(picture.size(), static_cast<size_t>(rows));
       for (const std::string& row : picture) EXPECT_LE(DisplayWidth(row), columns) << row;
     }
+    const std::vector<std::string> help = HelpPicture({.columns = columns});
+    for (const std::string& row : help) EXPECT_LE(DisplayWidth(row), columns) << row;
+    EXPECT_EQ(help == HelpPicture({.columns = 250}), columns >= 79) << columns;
   }
 }
 
