@@ -43,8 +43,8 @@ std::string StartReason(const LiveAttempt& attempt) {
   using job::RunPhase;
   const Ranks placed = InPhase(attempt, RunPhase::kPlaced);
   if (placed.size() == attempt.ranks.size()) return "placed; its ranks are being started";
-  if (!placed.empty()) return "starting: waits for " + RankNames(placed);
-  if (!InPhase(attempt, RunPhase::kStarted).empty()) return "starting";
+  if (!placed.empty()) return "waits for " + RankNames(placed);
+  if (!InPhase(attempt, RunPhase::kStarted).empty()) return "its ranks have started";
   const Ranks tokenizing = InPhase(attempt, RunPhase::kTokenizing);
   if (!tokenizing.empty()) return PhaseText(tokenizing);
   const Ranks joining = InPhase(attempt, RunPhase::kJoining);
