@@ -1,62 +1,25 @@
 // How many points the index of curves reads from a real store.
-#include <gtest/gtest.h>
-#include <stdlib.h>
+#include "server/web/curve_index.h"
 
-#include <filesystem>
+#include <gtest/gtest.h>
 
 #include "common/base/check.h"
-#include "server/store/sqlite_store.h"
-#include "server/web/curve_index.h"
+#include "tests/web/stored_job.h"
 
 namespace trainctl::web {
 namespace {
 
 class CurveIndexTest : public testing::Test {
  protected:
-  CurveIndexTest() : folder_(mkdtemp(pattern_.data())) {
-    store_ = store::OpenSqliteStore(folder_).value();
-    store::Batch batch;
-    core::JobRow row;
-    row.id = {1};
-    row.request_id = "request";
-    row.spec.name = "tiny";
-    batch.rows.push_back(core::SubmissionRow{row.request_id, {}, 1});
-    batch.rows.push_back(row);
-    Apply(batch);
-    Begin(1);
-    reader_ = store::OpenSqliteReader(folder_).value();
-  }
-  ~CurveIndexTest() override {
-    reader_.reset();
-    store_.reset();
-    std::filesystem::remove_all(folder_);
-  }
-
-  void Apply(const store::Batch& batch) {
-    const base::Status status = store_->Apply(batch);
-    CHECK(status.ok()) << status.error().message;
-  }
-
-  void Begin(int64_t attempt) {
-    attempt_ = attempt;
-    store::Batch batch;
-    core::JobStatus status;
-    status.attempt = attempt;
-    batch.rows.push_back(core::UpdateJob{{1}, status});
-    Apply(batch);
-  }
-
   void Add(int64_t first, int64_t last, double value, std::optional<int64_t> rank = std::nullopt) {
-    core::MetricRows rows{{{1}, attempt_, rank.value_or(0)}, {}};
+    std::vector<job::MetricPoint> points;
     for (int64_t step = first; step <= last; ++step)
-      rows.points.push_back({"loss", step, rank, "", value, step});
-    store::Batch batch;
-    batch.rows.push_back(std::move(rows));
-    Apply(batch);
+      points.push_back({"loss", step, rank, "", value, step});
+    job_.Add(std::move(points), rank.value_or(0));
   }
 
   Curves Read(CurveIndex& index) {
-    const auto curves = index.Read(*reader_, {.job = "j1", .metric = "loss", .buckets = 20});
+    const auto curves = index.Read(job_.reader(), {.job = "j1", .metric = "loss", .buckets = 20});
     CHECK(curves.ok()) << curves.error().message;
     return *curves;
   }
@@ -66,10 +29,7 @@ class CurveIndexTest : public testing::Test {
     EXPECT_EQ(CurvesDocument(shown).dump(), CurvesDocument(Read(fresh)).dump());
   }
 
-  std::string pattern_ = "/tmp/curve-index-XXXXXX", folder_;
-  std::unique_ptr<store::Store> store_;
-  std::unique_ptr<store::Reader> reader_;
-  int64_t attempt_ = 0;
+  StoredJob job_;
   CurveIndex index_;
 };
 
@@ -98,7 +58,7 @@ TEST_F(CurveIndexTest, AStepThatIsToldAnewHasItsLastValue) {
 TEST_F(CurveIndexTest, ANewAttemptTakesThePlaceOfPointsThatWereRead) {
   Add(0, 99, 2);
   Read(index_);
-  Begin(2);
+  job_.Begin(2);
   Add(50, 149, 7);
   const Curves curves = Read(index_);
   ExpectAsReadAnew(curves);
@@ -107,7 +67,7 @@ TEST_F(CurveIndexTest, ANewAttemptTakesThePlaceOfPointsThatWereRead) {
 
 TEST_F(CurveIndexTest, ANewAttemptIsReadAnewUntilItIsBeyondAllOfTheEarlierOne) {
   Add(0, 99, 2);
-  Begin(2);
+  job_.Begin(2);
   ExpectAsReadAnew(Read(index_));
   Add(50, 69, 7);
   ExpectAsReadAnew(Read(index_));
