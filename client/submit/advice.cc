@@ -66,15 +66,18 @@ std::string PriceText(const std::optional<double>& price) {
   return text;
 }
 
-// "1.25 kWh"; of little "830 J".
+// "1.25 kWh"; of less "12.50 Wh", of little "830 J".
 std::string EnergyText(const std::optional<double>& joules) {
   if (!joules) return "?";
-  constexpr double kJoulesPerKwh = 3.6e6;
+  constexpr double kJoulesPerWh = 3600;
+  const double watt_hours = *joules / kJoulesPerWh;
   char text[32];
-  if (*joules < kJoulesPerKwh / 100) {
+  if (watt_hours < 1) {
     std::snprintf(text, sizeof text, "%.0f J", *joules);
   } else {
-    std::snprintf(text, sizeof text, "%.2f kWh", *joules / kJoulesPerKwh);
+    const bool is_large = watt_hours >= 1000;
+    std::snprintf(text, sizeof text, "%.2f %s", is_large ? watt_hours / 1000 : watt_hours,
+                  is_large ? "kWh" : "Wh");
   }
   return text;
 }

@@ -178,6 +178,7 @@ TEST_F(AdviseTest, EnergyIsThatOfAllDevicesAtTheMeasuredPowerOrSaidToBeUnknown) 
               600 * other["total_seconds"].get<double>() * other["devices"].get<double>(), 1e-6);
   const std::string out = Trainctl({"advise", File()}).out;
   EXPECT_THAT(out, HasSubstr("ENERGY"));
+  EXPECT_THAT(out, testing::ContainsRegex("[0-9]\\.[0-9][0-9] k?Wh "));
   EXPECT_THAT(out, HasSubstr("at the power that earlier runs measured on NVIDIA H200"));
 }
 

@@ -56,7 +56,7 @@ class DashboardTest(DashboardCase):
         row = self.browser.text("#devices tr:nth-child(2)")
         self.assertIn(f"foreign\tpid 4711 {HOSTILE} (bo)", row)
         self.assertIn("3.00 GiB", row)
-        self.assertIn("1\ndevices used by others", self.browser.text("#facts"))
+        self.assertIn("1\ndevice used by others", self.browser.text("#facts"))
         self.keep_picture("strangers")
         self.expect_no_faults()
 
@@ -258,6 +258,8 @@ class DashboardTest(DashboardCase):
         self.browser.open(f"{self.address}queue")
         self.browser.wait("return document.querySelector('#queue tr') !== null")
         self.assertIn(HOSTILE, self.browser.text("#queue"))
+        facts = self.browser.text("#facts")
+        self.assertEqual(facts.split("\n"), ["1", "job waits", "1", "device wanted", "1", "lease"])
         self.assertEqual(self.browser.text("#calendar .turn"), "lab2")
         self.assertIn("lab2", self.browser.text("#leases"))
         self.keep_picture("queue")
@@ -276,10 +278,10 @@ class DashboardTest(DashboardCase):
         self.expect_no_faults()
 
     def test_pages_fit_a_phone_and_are_dark_in_the_dark(self):
-        job = self.finished(tiny_job())
+        job = self.finished(tiny_job(name="all-linear-layers-with-lora-of-rank-8-in-bf16"))
         self.browser.command(
             "Emulation.setDeviceMetricsOverride",
-            width=390,
+            width=360,
             height=844,
             deviceScaleFactor=1,
             mobile=True,
@@ -294,7 +296,7 @@ class DashboardTest(DashboardCase):
                 shown = "#span:not(:empty)" if page == "queue" else "tbody tr"
                 self.browser.wait(f"return document.querySelector('{shown}') !== null")
                 width = self.browser.run("return document.documentElement.scrollWidth")
-                self.assertLessEqual(width, 390, page)
+                self.assertLessEqual(width, 360, page)
                 shown = self.browser.run("return getComputedStyle(document.body).backgroundColor")
                 self.assertEqual(shown, back, page)
                 self.keep_picture(f"phone-{scheme}-{page.partition('?')[0] or 'site'}")

@@ -67,13 +67,18 @@ function datasetsOf(curves, smoothing) {
   });
 }
 
+// Between ticks of bytes, at most so many over this range: round in KiB, MiB and GiB.
+const bytesStep = (range, most) => 2 ** Math.ceil(Math.log2(Math.max(range, 1) / most));
+
 // What hardly changes is drawn as nearly flat, and its ticks differ.
 const leastRange = (unit) => (scale) => {
   const middle = (scale.min + scale.max) / 2;
   const half = Math.abs(middle) * (unit === "bytes" ? 0.05 : 0.005);
-  if (scale.max - scale.min >= 2 * half) return;
-  scale.min = middle - half;
-  scale.max = middle + half;
+  if (scale.max - scale.min < 2 * half) {
+    scale.min = middle - half;
+    scale.max = middle + half;
+  }
+  if (unit === "bytes") scale.options.ticks.stepSize = bytesStep(scale.max - scale.min, 6);
 };
 
 // All but what follows the mouse is painted once after each change, and copied for each frame.
@@ -394,7 +399,7 @@ export function memoryChart(place) {
     const options = baseOptions();
     options.interaction = { mode: "nearest", intersect: true };
     const top = limitFits ? Math.max(limit * 1.08, most * 1.05) : most * 1.05;
-    const step = 2 ** Math.ceil(Math.log2(Math.max(top, 1) / 8));  // round in KiB, MiB and GiB
+    const step = bytesStep(top, 8);
     options.scales = {
       x: { stacked: true, ...axisOptions((_, i) => phaseText(phases[i])) },
       y: { stacked: true, max: Math.ceil(top / step) * step, ...axisOptions(formatBytes) },

@@ -77,6 +77,10 @@ export function showFacts(place, facts) {
     ([label, text]) => element("li", {}, element("b", {}, text), element("span", {}, label))));
 }
 
+// A fact that counts, with the label of one or of many. none: what stands for zero.
+export const counted = (count, one, many, none = "0") =>
+  [count === 1 ? one : many, count ? String(count) : none];
+
 // ---- numbers for people, as the command line writes them (client/show/format.cc) ----
 
 const thousands = (value) => Math.round(value).toLocaleString("en-US");
@@ -126,10 +130,11 @@ export function formatWithUnit(value, unit) {
   return unit ? `${formatNumber(value)} ${unit}` : formatNumber(value);
 }
 
-// As `trainctl advise` has it: 1.25 kWh; of little 830 J.
+// As `trainctl advise` has it: 1.25 kWh; of less 12.50 Wh, of little 830 J.
 export function formatEnergy(joules) {
-  const kwh = joules / 3.6e6;
-  return kwh < 0.01 ? `${joules.toFixed(0)} J` : `${kwh.toFixed(2)} kWh`;
+  const hours = joules / 3600;
+  if (hours < 1) return `${joules.toFixed(0)} J`;
+  return hours < 1000 ? `${hours.toFixed(2)} Wh` : `${(hours / 1000).toFixed(2)} kWh`;
 }
 
 export function formatDelta(ratio) {

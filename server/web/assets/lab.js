@@ -1,7 +1,7 @@
 // A group as a grid of its experiments: what each changes, how far it is, and its training loss.
-import { ask, at, elapsed, element, formatBytes, formatClock, formatNumber, formatWithUnit,
-  hasEnded, isUnderWay, jobLink, known, live, query, showFacts, stateKind, stateText, succeeded,
-  tell, waits, whyOf } from "/assets/common.js";
+import { ask, at, counted, elapsed, element, formatBytes, formatClock, formatNumber,
+  formatWithUnit, hasEnded, isUnderWay, jobLink, known, live, query, showFacts, stateKind,
+  stateText, succeeded, tell, waits, whyOf } from "/assets/common.js";
 import { askSeries, curveChart, curvesOf } from "/assets/charts.js";
 
 const group = new URLSearchParams(location.search).get("group") ?? "";
@@ -52,7 +52,7 @@ function show(document) {
   at("compare").href = `/compare?${query({ job: document.group })}`;
   const count = (test) => String(jobs.filter(test).length);
   showFacts(at("facts"), [
-    ["experiments", String(jobs.length)], ["succeeded", count(succeeded)],
+    counted(jobs.length, "experiment", "experiments"), ["succeeded", count(succeeded)],
     ["ended otherwise", count((j) => hasEnded(j) && !succeeded(j))],
     ["running", count(isUnderWay)],
     ["in the queue", count(waits)],

@@ -1,6 +1,6 @@
 // The queue in its order, and leases as a calendar: a row for each device that somebody has leased.
-import { at, cell, element, formatClock, formatTime, jobLink, known, live, showFacts, showRows,
-  waits } from "/assets/common.js";
+import { at, cell, counted, element, formatClock, formatTime, jobLink, known, live, showFacts,
+  showRows, waits } from "/assets/common.js";
 
 const day = 86400;
 
@@ -66,8 +66,9 @@ function showCalendar(leases, now) {
 function show({ jobs, leases, queued_jobs: total, queued_devices: devices }) {
   const now = Date.now() / 1000;
   const queue = jobs.filter(waits);  // one may have begun since
-  showFacts(at("facts"), [["jobs wait", String(total)], ["devices wanted", String(devices)],
-    ["leases", String(leases.length)]]);
+  showFacts(at("facts"), [counted(total, "job waits", "jobs wait"),
+    counted(devices, "device wanted", "devices wanted"),
+    counted(leases.length, "lease", "leases")]);
   at("shown").textContent = queue.length < total ? `The first ${queue.length} of ${total}.` : "";
   showRows(at("queue"), queue.map((job) => queueRow(job, now)));
   showRows(at("leases"), leases.map(leaseRow));

@@ -1,6 +1,6 @@
 // The site: devices and jobs, live.
-import { at, cell, elapsed, element, formatBytes, formatClock, formatNumber, hasEnded, isAway,
-  isBusy, isFaulty, isUnderWay, jobLink, known, live, query, showFacts, showRows, stateKind,
+import { at, cell, counted, elapsed, element, formatBytes, formatClock, formatNumber, hasEnded,
+  isAway, isBusy, isFaulty, isUnderWay, jobLink, known, live, query, showFacts, showRows, stateKind,
   stateText, succeeded, whyOf, workerKind } from "/assets/common.js";
 
 const selected = new Set();
@@ -97,15 +97,14 @@ function show(site) {
   newest = site;
   const count = (list, test) => list.filter(test).length;
   const { jobs, workers } = site;
-  const some = (test) => String(count(workers, test) || "");
+  const some = (test, of) => counted(count(workers, test), `device ${of}`, `devices ${of}`, "");
   showFacts(at("facts"), [
     ["devices busy", `${count(workers, isBusy)} of ${workers.length}`],
-    ["devices lost or not free", some(isAway)],
-    ["devices faulty", some(isFaulty)],
-    ["devices used by others", some((w) => foreignOf(w).length > 0)],
-    ["hosts", String(new Set(workers.map((w) => w.host)).size)],
-    ["jobs running", String(count(jobs, isUnderWay))],
-    ["jobs in the queue", String(site.queued_jobs)],
+    some(isAway, "lost or not free"), some(isFaulty, "faulty"),
+    some((worker) => foreignOf(worker).length > 0, "used by others"),
+    counted(new Set(workers.map((worker) => worker.host)).size, "host", "hosts"),
+    counted(count(jobs, isUnderWay), "job running", "jobs running"),
+    counted(site.queued_jobs, "job in the queue", "jobs in the queue"),
     ["you are", site.user],
     ["coordinator", site.version],
   ]);
