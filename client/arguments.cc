@@ -179,7 +179,8 @@ base::Error Arguments::UnknownOption(const std::string& word) const {
   });
   if (!meant.empty() && (hint.empty() || is_whole))
     hint = "did you mean '" + Join(meant, "' or '") + "'?";
-  return Wrong("unknown option '" + name + "'" + (hint.empty() ? "" : ": " + hint));
+  return {base::Code::kInvalid, base::WithHint("unknown option '" + name + "'", hint,
+                                               "see: trainctl " + verb_ + " --help")};
 }
 
 base::Status Arguments::AddSetting(const Argument& argument, const std::string& text) const {

@@ -28,8 +28,8 @@ base::Error UnknownState(const std::string& word) {
   for (int i = 0; i <= static_cast<int>(job::Outcome::kLaunchFailed); ++i)
     known.push_back(job::Name(static_cast<job::Outcome>(i)));
   const std::string hint = base::DidYouMean(Upper(word), known);
-  return {base::Code::kInvalid, "--state " + word + (hint.empty() ? "" : ": " + hint) +
-                                    "; there are " + Join(known, ", ")};
+  return {base::Code::kInvalid,
+          base::WithHint("--state " + word, hint, "there are " + Join(known, ", "))};
 }
 
 base::Result<std::vector<v1::JobView>> ListOf(Api& api, const std::vector<std::string>& jobs) {

@@ -158,9 +158,8 @@ base::Result<std::vector<std::string>> KeepRows(const std::vector<std::string>& 
       continue;
     }
     const std::string hint = base::DidYouMean(key, known);
-    return base::Error{base::Code::kInvalid, "no row '" + key + "'" +
-                                                 (hint.empty() ? "" : ": " + hint) +
-                                                 "; there are " + Join(known, ", ")};
+    return base::Error{base::Code::kInvalid, base::WithHint("no row '" + key + "'", hint,
+                                                            "there are " + Join(known, ", "))};
   }
   *response->mutable_rows() = std::move(kept);
   return missing;

@@ -13,9 +13,8 @@ base::Result<std::vector<job::Metric>> ParseMetricNames(const std::string& names
     const job::MetricInfo* metric = job::FindMetric(name);
     if (metric == nullptr) {
       const std::string hint = base::DidYouMean(name, known);
-      return base::Error{base::Code::kInvalid, "no metric '" + name + "'" +
-                                                   (hint.empty() ? "" : ": " + hint) +
-                                                   "; there are " + Join(known, ", ")};
+      return base::Error{base::Code::kInvalid, base::WithHint("no metric '" + name + "'", hint,
+                                                              "there are " + Join(known, ", "))};
     }
     metrics.push_back(metric->id);
   }

@@ -118,9 +118,8 @@ base::Result<Recipe> FindRecipe(const std::vector<Recipe>& recipes, const std::s
     ids.push_back(recipe.id);
   }
   const std::string hint = base::DidYouMean(id, ids);
-  return base::Error{base::Code::kNotFound, "no recipe '" + id + "'" +
-                                                (hint.empty() ? "" : ": " + hint) +
-                                                "; trainctl recipes lists them"};
+  return base::Error{base::Code::kNotFound,
+                     base::WithHint("no recipe '" + id + "'", hint, "trainctl recipes lists them")};
 }
 
 }  // namespace trainctl::client

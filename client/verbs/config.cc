@@ -57,9 +57,8 @@ class Config : public Verb {
       names.push_back(key.name);
     }
     const std::string hint = base::DidYouMean(name, names);
-    return base::Error{base::Code::kInvalid, "config: no key '" + name + "'" +
-                                                 (hint.empty() ? "" : ": " + hint) +
-                                                 "; expected one of " + Join(names, ", ")};
+    return base::Error{base::Code::kInvalid, base::WithHint("config: no key '" + name + "'", hint,
+                                                            "there are " + Join(names, ", "))};
   }
 
   static int Get(Context& context, const ConfigKey& key) {

@@ -128,6 +128,10 @@ class ContextVerb : public Verb {
       listing.table.AddRow(
           {name, is_used ? "yes" : "", site.address, site.ca_file, site.token_file});
     }
+    if (context.for_people() && listing.records.empty()) {
+      Say(context, "no contexts; trainctl context add makes one\n");
+      return kExitOk;
+    }
     return Print(context, listing);
   }
 

@@ -36,9 +36,8 @@ base::Error UnknownTopic(const std::string& topic) {
   std::vector<std::string_view> topics;
   for (const Explanation& explanation : Explanations()) topics.push_back(explanation.topic);
   const std::string hint = base::DidYouMean(topic, topics);
-  return {base::Code::kNotFound, "no topic or job '" + topic + "'" +
-                                     (hint.empty() ? "" : ": " + hint) + "; there are " +
-                                     Join(topics, ", ")};
+  return {base::Code::kNotFound, base::WithHint("no topic or job '" + topic + "'", hint,
+                                                "there are " + Join(topics, ", "))};
 }
 
 Listing Topics() {

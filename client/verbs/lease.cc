@@ -126,9 +126,12 @@ class Lease : public Verb {
       *context.surroundings.out << ICalendar(*leases) << std::flush;  // with its line ends
       return kExitOk;
     }
+    if (context.for_people() && leases->leases().empty()) {
+      Say(context, "no leases\n");
+      return kExitOk;
+    }
     if (words_.front() == "ls" || !context.for_people()) return Print(context, ListLeases(*leases));
-    const std::string calendar = CalendarText(*leases);
-    Say(context, calendar.empty() ? "No leases.\n" : calendar);
+    Say(context, CalendarText(*leases));
     return kExitOk;
   }
 

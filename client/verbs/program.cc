@@ -64,9 +64,8 @@ int UnknownVerb(Context& context, const std::string& word) {
   for (const VerbRow& verb : Verbs()) names.push_back(verb.name);
   const std::string hint = base::DidYouMean(word, names);
   const std::string what = word.starts_with("-") ? "unknown option '" : "unknown verb '";
-  return Fail(context,
-              {base::Code::kInvalid,
-               what + word + "'" + (hint.empty() ? "" : ": " + hint) + "; see: trainctl --help"});
+  return Fail(context, {base::Code::kInvalid,
+                        base::WithHint(what + word + "'", hint, "see: trainctl --help")});
 }
 
 struct CommonOptions {

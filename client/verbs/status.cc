@@ -123,8 +123,9 @@ class Status : public Verb {
       context.out << "\n";
     }
     const std::string hosts = HostsText(response);
+    const std::string none = IsFiltered() ? "no such jobs\n" : "no jobs\n";
     const std::string jobs = views.empty()
-                                 ? "no jobs\n"
+                                 ? none
                                  : JobsInView(views, context.clock().Wall(), terminal.layout,
                                               LinesForJobs(terminal, hosts));
     context.out << jobs << "\n" << hosts << std::flush;

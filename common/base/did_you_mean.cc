@@ -55,4 +55,8 @@ std::string DidYouMean(std::string_view name, std::span<const std::string_view> 
   return "did you mean '" + std::string(*closest) + "'?";
 }
 
+std::string WithHint(const std::string& what, const std::string& hint, const std::string& more) {
+  return what + (hint.empty() ? "; " + more : ": " + hint + " (" + more + ")");
+}
+
 }  // namespace trainctl::base

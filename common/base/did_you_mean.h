@@ -19,4 +19,8 @@ std::optional<std::string_view> Closest(std::string_view name,
 // "did you mean 'x'?" or "".
 std::string DidYouMean(std::string_view name, std::span<const std::string_view> candidates);
 
+// "no key 'los': did you mean 'loss'? (there are loss, lr)", or without a hint "no key 'x'; there
+// are loss, lr". what: "no key 'los'"; more: "there are loss, lr".
+std::string WithHint(const std::string& what, const std::string& hint, const std::string& more);
+
 }  // namespace trainctl::base

@@ -41,5 +41,12 @@ TEST(DidYouMean, IsAQuestionOrNothing) {
   EXPECT_EQ(DidYouMean("zzzzzz", kKeys), "");
 }
 
+TEST(WithHint, TellsMoreBehindTheQuestionOrTheFault) {
+  EXPECT_EQ(WithHint("no key 'lt'", DidYouMean("lt", kKeys), "see: --help"),
+            "no key 'lt': did you mean 'lr'? (see: --help)");
+  EXPECT_EQ(WithHint("no key 'x-ray'", DidYouMean("x-ray", kKeys), "see: --help"),
+            "no key 'x-ray'; see: --help");
+}
+
 }  // namespace
 }  // namespace trainctl::base

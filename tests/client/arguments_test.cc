@@ -83,19 +83,19 @@ TEST_F(ArgumentsTest, AnOptionOfTheVerbWinsOverAKeyOfTheSchema) {
 
 TEST_F(ArgumentsTest, AMistypedOptionIsNoOverrideAndSwallowsNothing) {
   EXPECT_EQ(ErrorOf({"--wiat", "job.json"}),
-            "unknown option '--wiat': did you mean '--wait'?; see: trainctl submit --help");
+            "unknown option '--wiat': did you mean '--wait'? (see: trainctl submit --help)");
 }
 
 TEST_F(ArgumentsTest, AMistypedKeyIsToldLikeAnOption) {
   EXPECT_EQ(
       ErrorOf({"job.json", "--precison", "bf16-true"}),
-      "unknown option '--precison': did you mean '--precision'?; see: trainctl submit --help");
+      "unknown option '--precison': did you mean '--precision'? (see: trainctl submit --help)");
 }
 
 TEST_F(ArgumentsTest, ASettingWithoutItsGroupIsSuggestedWithIt) {
   const auto hint = [this](const std::string& option) {
     const std::string error = ErrorOf({"job.json", option, "1"});
-    return error.substr(0, error.find(';'));
+    return error.substr(0, std::min(error.find("; see"), error.find(" (see")));
   };
   EXPECT_EQ(hint("--lr"), "unknown option '--lr': did you mean '--optimizer.lr'?");
   EXPECT_EQ(hint("--microbatch"),

@@ -44,6 +44,12 @@ TEST_F(LeaseTest, WhatIsNoTimeIsRefused) {
     EXPECT_FALSE(ParseCalendarTime(text)) << text;
 }
 
+TEST_F(LeaseTest, WhereThereAreNoneItIsSaid) {
+  EXPECT_EQ(Trainctl({"lease", "ls"}).out, "no leases\n");
+  EXPECT_EQ(Trainctl({"lease", "calendar"}).out, "no leases\n");
+  EXPECT_EQ(Json::parse(Trainctl({"lease", "ls", "-o", "json"}).out)["leases"], Json::array());
+}
+
 TEST_F(LeaseTest, CreateSaysWhichDevicesFromWhenToWhen) {
   const Ended made = Trainctl(
       {"lease", "create", "lab2", "--gpus", "2", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});

@@ -11,7 +11,7 @@ TEST_F(ProgramTest, AnUnknownVerbIsAUsageErrorWithADidYouMean) {
   const Ended ended = Trainctl({"sumbit", "job.json"});
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_EQ(ended.err,
-            "trainctl: unknown verb 'sumbit': did you mean 'submit'?; see: trainctl --help\n");
+            "trainctl: unknown verb 'sumbit': did you mean 'submit'? (see: trainctl --help)\n");
 }
 
 TEST_F(ProgramTest, WithoutAVerbTheOverviewGoesToStderr) {

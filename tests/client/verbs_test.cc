@@ -106,6 +106,7 @@ TEST_F(VerbsTest, StatusCanBeOfAStateAUserATagOrAGroup) {
   const Json json = Json::parse(Trainctl({"status", "tiny", "-o", "json"}).out);
   EXPECT_EQ(json["jobs"][0]["owner"], "ben");
   EXPECT_EQ(json["jobs"][0]["tags"], Json({{"lab", "2"}}));
+  EXPECT_EQ(Trainctl({"status", "--user", "zoe"}).out.find("no such jobs\n"), 0u);
   const Ended unknown = Trainctl({"status", "--state", "runing"});
   EXPECT_EQ(unknown.code, kExitUsage);
   EXPECT_NE(unknown.err.find("--state runing: did you mean 'RUNNING'?"), std::string::npos)
