@@ -8,11 +8,10 @@ namespace trainctl::client {
 
 base::Result<Api*> NeedApi(Context& context) {
   if (context.api != nullptr) return context.api.get();
-  return base::Error{base::Code::kInvalid,
-                     "no coordinator is known: name it with --server HOST:PORT, in "
-                     "TRAINCTL_SERVER, or as {\"server\": \"HOST:PORT\"} in " +
-                         context.surroundings.configuration_file +
-                         "; trainctl local up starts one here, which is then found"};
+  return base::Error{
+      base::Code::kInvalid,
+      "no coordinator is known: start one here with trainctl local up, or name it with "
+      "--server HOST:PORT, TRAINCTL_SERVER or trainctl config set server"};
 }
 
 base::Result<v1::GetResponse> GetJobs(Context& context, const std::string& job) {

@@ -17,6 +17,7 @@ constexpr std::string_view kOverview =
     R"(trainctl: fine-tunes language models on the GPUs of one or a few hosts, and compares the runs
 
 Examples
+  trainctl quickstart                      a site on this machine, and two runs of a small model
   trainctl submit job.json --wait          run a job, with live progress
   trainctl submit job.json --dry-run       does it fit, how many steps, where would it run
   trainctl compare tiny-a tiny-b           two runs side by side: time, memory, throughput, loss

@@ -236,7 +236,7 @@ class PythonAddress(Client, unittest.TestCase):
         if kind == "Invalid":
             self.assertEqual(program.returncode, 2)
             # Behind these words each says it in its own spelling.
-            told = [re.split(" as |: name it", text)[0] for text in (theirs, words)]
+            told = [re.split(" as |: name it|: start one", text)[0] for text in (theirs, words)]
             self.assertEqual(*told)
             return words
         self.assertEqual((kind, program.returncode), ("Unreachable", 5))
