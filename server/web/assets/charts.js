@@ -69,6 +69,22 @@ function datasetsOf(curves, smoothing) {
 
 // Between ticks of bytes, at most so many over this range: round in KiB, MiB and GiB.
 const bytesStep = (range, most) => 2 ** Math.ceil(Math.log2(Math.max(range, 1) / most));
+const byteUnits = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
+
+// Ticks so far apart, in the largest unit in which three digits tell all of them.
+function bytesTick(step) {
+  const [size, unit] = byteUnits.find(([bytes]) => step >= bytes / 8) ?? byteUnits[2];
+  const digits = Math.min(3, Math.max(0, Math.log2(size / step)));
+  return (value) => `${(value / size).toFixed(digits)} ${unit}`;
+}
+
+// Of an axis from 0 to `top` bytes, or a little above.
+function bytesAxis(top) {
+  const step = bytesStep(top, 8);
+  const axis = axisOptions(bytesTick(step));
+  Object.assign(axis.ticks, { stepSize: step, maxTicksLimit: 20 });
+  return { ...axis, beginAtZero: true, max: Math.ceil(top / step) * step };
+}
 
 // What hardly changes is drawn as nearly flat, and its ticks differ.
 const leastRange = (unit) => (scale) => {
@@ -78,7 +94,10 @@ const leastRange = (unit) => (scale) => {
     scale.min = middle - half;
     scale.max = middle + half;
   }
-  if (unit === "bytes") scale.options.ticks.stepSize = bytesStep(scale.max - scale.min, 6);
+  if (unit !== "bytes" || scale.type !== "linear") return;
+  const stepSize = bytesStep(scale.max - scale.min, 6);
+  const callback = bytesTick(stepSize);
+  Object.assign(scale.options.ticks, { stepSize, callback, maxTicksLimit: 20 });
 };
 
 // All but what follows the mouse is painted once after each change, and copied for each frame.
@@ -321,10 +340,7 @@ export function adviceChart(place) {
         type: "linear", beginAtZero: true, ...axisOptions(formatClock),
         title: { display: true, text: "time", color: style("--faint") },
       },
-      y: {
-        type: "linear", beginAtZero: true, ...axisOptions(formatBytes),
-        max: limitFits ? Math.max(limit, most) * 1.08 : undefined,
-      },
+      y: { type: "linear", ...bytesAxis(limitFits ? Math.max(limit, most) * 1.08 : most * 1.05) },
     };
     options.plugins = {
       legend: { labels: { color: style("--text"), boxWidth: 12 } },
@@ -399,13 +415,11 @@ export function memoryChart(place) {
     const options = baseOptions();
     options.interaction = { mode: "nearest", intersect: true };
     const top = limitFits ? Math.max(limit * 1.08, most * 1.05) : most * 1.05;
-    const step = bytesStep(top, 8);
     options.scales = {
       x: { stacked: true, ...axisOptions((_, i) => phaseText(phases[i])) },
-      y: { stacked: true, max: Math.ceil(top / step) * step, ...axisOptions(formatBytes) },
+      y: { stacked: true, ...bytesAxis(top) },
     };
     options.scales.x.ticks.maxRotation = 60;
-    Object.assign(options.scales.y.ticks, { stepSize: step, maxTicksLimit: 20 });
     options.plugins = {
       legend: {
         labels: {
