@@ -65,24 +65,6 @@ class Verbs(ClusterTest):
                 self.assertGreater(len(made), 2000)
         self.assertEqual(len(list(folder.iterdir())), 4, "nothing else is left there")
 
-    def test_a_shell_completes_the_names_of_jobs(self):
-        job = self.submit(tiny_job(name="my-first"))
-        self.assertEqual(self.trainctl("wait", job).returncode, 0)
-        server = (self.dir / "coordinator.addr").read_text().strip()
-        script = f"""
-            export PATH={BIN}:$PATH TRAINCTL_SERVER={server}
-            source <(trainctl completion bash)
-            COMP_WORDS=(trainctl describe my); COMP_CWORD=2
-            _trainctl
-            echo "${{COMPREPLY[@]}}"
-            complete -p trainctl"""
-        result = subprocess.run(
-            ["bash", "--norc", "-c", script], capture_output=True, text=True, timeout=60
-        )
-        self.assertEqual(
-            result.stdout, "my-first\ncomplete -o default -F _trainctl trainctl\n", result.stderr
-        )
-
     def test_a_saved_model_is_listed_and_copied(self):
         job_id, out = self.saved_job()
         [artifact] = self.json("artifacts", "ls", job_id)["artifacts"]
