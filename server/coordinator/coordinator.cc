@@ -12,17 +12,6 @@ bool MayWait(const core::Effect& effect) {
          std::holds_alternative<core::JobChanged>(effect);
 }
 
-// Whether the event leaves the queue as it was, as far as its rows and effects tell. A Tick changes
-// devices without them: FreeDevices::version tells. Who is LOST is seen by WaitTexts::kMaxAge.
-bool LeavesQueue(const core::Event& event, const core::Actions& actions) {
-  if (const auto* reported = std::get_if<core::RankReported>(&event)) {
-    return std::holds_alternative<job::RankProgress>(reported->body) ||
-           std::holds_alternative<job::RankMetrics>(reported->body);
-  }
-  return std::holds_alternative<core::Tick>(event) && actions.persist.empty() &&
-         actions.effects.empty();
-}
-
 void LogEvents(const std::vector<core::Persist>& rows, EventLog& log) {
   for (const core::Persist& row : rows) {
     const auto* event = std::get_if<core::EventRow>(&row);
@@ -54,7 +43,6 @@ void Coordinator::EndLoan() {
   const base::WallMicros now = parts_.clock.Wall();
   parts_.lent_until = std::min(parts_.lent_until.value_or(now), now);
   state_.options.lent_until = parts_.lent_until;
-  wait_texts_.Forget();
   OnTick();
 }
 
@@ -72,7 +60,6 @@ base::Status Coordinator::Load() {
     stored->use = std::move(*use);
   }
   state_ = core::Restore(options, std::move(*stored), Now());
-  wait_texts_.Forget();
   site_.reset();
   stale_ = false;
   parts_.log.Info("loaded", {{"unfinished_jobs", std::to_string(state_.jobs.size())},
@@ -97,11 +84,7 @@ void Coordinator::Drain() {
       committed_.push_back(std::move(queued.committed));
       urgent_ = true;
     }
-    const int64_t version = state_.free.version();
-    core::Actions actions = core::Step(state_, queued.event, Now());
-    if (!LeavesQueue(queued.event, actions) || state_.free.version() != version)
-      wait_texts_.Forget();
-    Hold(std::move(actions));
+    Hold(core::Step(state_, queued.event, Now()));
   }
   if (urgent_ || held_rows_ >= kMaxHeldRows) Commit();
 }

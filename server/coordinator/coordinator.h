@@ -36,7 +36,6 @@
 #include "server/coordinator/inspections.h"
 #include "server/coordinator/log_files.h"
 #include "server/coordinator/refusal_budget.h"
-#include "server/coordinator/wait_texts.h"
 #include "server/coordinator/worker_channel.h"
 #include "server/coordinator/worker_sessions.h"
 #include "server/core/lease_wish.h"
@@ -202,10 +201,6 @@ class Coordinator {
   const core::State& state() const { return state_; }
   core::Now Now() const { return {parts_.clock.Wall(), parts_.clock.Steady()}; }
   core::QueuedJobs FirstQueued(size_t most) const { return core::FindQueued(state_, most); }
-  // Of a job that is QUEUED; made anew once the state has changed. Valid until the next call.
-  const WaitText& WaitTextOf(const core::Job& job) const {
-    return wait_texts_.Of(state_, job, Now());
-  }
   const WorkerSessions& workers() const { return workers_; }
   LogFiles& logs() { return parts_.logs; }
   ChangeFeed& job_changes() { return job_changes_; }  // flushed every kFlushPeriod
@@ -257,8 +252,7 @@ class Coordinator {
 
   Parts parts_;
   core::State state_;
-  mutable WaitTexts wait_texts_;  // of that state
-  bool stale_ = false;            // the state must be loaded again before the next event
+  bool stale_ = false;  // the state must be loaded again before the next event
   std::vector<Queued> queue_;
   bool drain_posted_ = false;
   base::SteadyMicros thins_next_ = 0;

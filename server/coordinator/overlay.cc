@@ -16,14 +16,13 @@ JobSnapshot Snapshot(const Coordinator& coordinator, store::StoredJob stored) {
   }
   snapshot.job.status = live->status;
   snapshot.job.status.progress = core::Progress(*live);
-  if (!live->attempt) {
-    const WaitText& wait = coordinator.WaitTextOf(*live);
-    snapshot.reason = wait.reason;
-    snapshot.predicted_start = wait.predicted_start;
-    return snapshot;
-  }
   const core::Now now = coordinator.Now();
   snapshot.reason = core::Reason(state, *live, now);
+  if (!live->attempt) {
+    if (const auto start = core::PredictedStart(state, *live, now))
+      snapshot.predicted_start = now.wall + (*start - now.steady);
+    return snapshot;
+  }
   snapshot.remaining_seconds = core::RemainingSeconds(*live, now).value_or(0);
   snapshot.job.placement.clear();
   for (const core::Rank& rank : live->attempt->ranks)

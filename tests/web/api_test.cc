@@ -256,20 +256,6 @@ TEST_F(WebApi, TheQueueHasWhatWaitsAndTheLeases) {
   EXPECT_EQ(queue["leases"][0]["devices"], Json::parse(R"(["a/0"])"));
 }
 
-TEST_F(WebApi, WhyAJobWaitsIsToldAnewOnceTheQueueHasChanged) {
-  worker_.Connect(site_.channel());
-  v1::CancelRequest cancel;
-  cancel.add_jobs(site_.Submit("first"));
-  site_.Submit("second");
-  const auto reason_of_last = [this] {
-    return GetJson(site_, "/api/queue")["jobs"].back()["reason"].get<std::string>();
-  };
-  const std::string before = reason_of_last();
-  v1::CancelResponse response;
-  ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::Cancel, cancel, &response).ok());
-  EXPECT_NE(reason_of_last(), before);
-}
-
 // The oldest goes first, though so many are newer.
 TEST_F(WebApi, OfALongQueueTheFirstAreShownAndHowManyThereAre) {
   job::JobSpec first = rpc_test::SmallJob("goes first");
