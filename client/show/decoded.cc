@@ -14,6 +14,10 @@ std::optional<job::WorkerState> StateOf(const v1::Hindrance& hindrance) {
   return job::ParseWorkerState(hindrance.state());
 }
 
+std::optional<job::LeaseState> StateOf(const v1::Lease& lease) {
+  return job::ParseLeaseState(lease.state());
+}
+
 std::optional<job::Outcome> OutcomeOf(const v1::JobView& job) {
   return job::ParseOutcome(job.outcome());
 }

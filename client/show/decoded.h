@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/job/device.h"
+#include "common/job/lease_state.h"
 #include "common/job/outcome.h"
 #include "common/job/worker_state.h"
 #include "proto/trainctl.pb.h"
@@ -15,6 +16,7 @@ namespace trainctl::client {
 std::optional<job::JobState> StateOf(const v1::JobView& job);
 std::optional<job::WorkerState> StateOf(const v1::WorkerView& worker);
 std::optional<job::WorkerState> StateOf(const v1::Hindrance& hindrance);
+std::optional<job::LeaseState> StateOf(const v1::Lease& lease);
 
 // nullopt: it has none yet, or one that this version does not know.
 std::optional<job::Outcome> OutcomeOf(const v1::JobView& job);

@@ -4,15 +4,22 @@
 #include <vector>
 
 #include "client/show/calendar_time.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "common/base/size.h"
 
 namespace trainctl::client {
 namespace {
 
-Style LeaseStyle(const std::string& state) {
-  if (state == "ACTIVE") return Style::kGood;
-  return state == "ENDING" ? Style::kWarning : Style::kPlain;
+Style LeaseStyle(const v1::Lease& lease) {
+  const std::optional<job::LeaseState> state = StateOf(lease);
+  if (!state) return Style::kPlain;
+  switch (*state) {
+    case job::LeaseState::kUpcoming: return Style::kPlain;
+    case job::LeaseState::kActive: return Style::kGood;
+    case job::LeaseState::kEnding: return Style::kWarning;
+  }
+  return Style::kPlain;
 }
 
 std::string LengthText(int64_t start, int64_t end) {
@@ -78,7 +85,7 @@ Listing ListLeases(const v1::LeasesResponse& response) {
     listing.records.push_back(LeaseRecord(lease));
     listing.table.AddRow({lease.name(),
                           lease.owner(),
-                          {lease.state(), LeaseStyle(lease.state())},
+                          {lease.state(), LeaseStyle(lease)},
                           LocalAndUtc(lease.start()),
                           LocalAndUtc(lease.end()),
                           std::to_string(lease.jobs_size()),

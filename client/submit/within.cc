@@ -4,6 +4,7 @@
 #include <iostream>
 #include <string>
 
+#include "client/show/decoded.h"
 #include "client/submit/lab_time.h"
 #include "common/base/size.h"
 
@@ -77,7 +78,7 @@ base::Result<std::optional<Stretch>> FindStretch(Context& context, const std::st
   if (!leases.ok()) return std::optional<Stretch>();
   const v1::Lease* own = nullptr;
   for (const v1::Lease& lease : leases->leases()) {  // by their starts
-    const bool is_over = lease.state() == "ENDING";
+    const bool is_over = StateOf(lease) == job::LeaseState::kEnding;
     if (own == nullptr && !is_over && lease.owner() == user) own = &lease;
   }
   if (own == nullptr) return std::optional<Stretch>();

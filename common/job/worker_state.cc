@@ -1,18 +1,9 @@
 #include "common/job/worker_state.h"
 
-#include <array>
-
 namespace trainctl::job {
-namespace {
-
-using enum WorkerState;
-
-constexpr std::array kWorkerStates = {kReady,   kBusy,  kLost,    kBad,
-                                      kSuspect, kDirty, kDrained, kLeased};
-
-}  // namespace
 
 std::string_view Name(WorkerState state) {
+  using enum WorkerState;
   switch (state) {
     case kReady: return "READY";
     case kBusy: return "BUSY";

@@ -257,7 +257,7 @@ void Coordinator::Fence(const std::string& worker, const auth::Caller& caller, A
   if (!(*found)->lost) {
     return answer(base::Error{
         base::Code::kConflict,
-        "worker '" + worker + "' is " + std::string(core::WorkerState(state_, **found)) +
+        "worker '" + worker + "' is " + std::string(Name(core::StateOf(state_, **found))) +
             ": only a LOST worker can be fenced; trainctl cancel ends a job"});
   }
   Audit(caller, "fence", worker);

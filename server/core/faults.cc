@@ -75,8 +75,9 @@ bool IsKeptOut(const State& state, const WorkerRow& worker) {
   return DrainOf(state, worker) != nullptr || WorstFault(state, worker.name) != nullptr;
 }
 
-std::string_view FaultState(const FaultRow& fault) {
-  return job::ClassOf(fault.fault.xid) == FaultClass::kBad ? "BAD" : "SUSPECT";
+job::WorkerState StateOf(const FaultRow& fault) {
+  return job::ClassOf(fault.fault.xid) == FaultClass::kBad ? job::WorkerState::kBad
+                                                           : job::WorkerState::kSuspect;
 }
 
 std::string FaultText(const FaultRow& fault) {

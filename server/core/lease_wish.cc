@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -117,20 +118,31 @@ const Lease* LeaseBetween(const State& state, const std::string& worker, base::W
   return first;
 }
 
-// Why the worker can't be promised from `start` on, but for leases; empty: it can. Who is on it is
-// told lease_warning before, so what begins sooner takes what is free.
-std::string WhyNotReady(const State& state, const Worker& worker, base::WallMicros start,
-                        const Now& now) {
-  if (worker.lost) return "LOST";
-  if (DrainOf(state, worker.row) != nullptr) return "DRAINED";
+// What keeps the worker from being promised from `start` on, but for leases; nullopt: nothing. Who
+// is on it is told lease_warning before, so what begins sooner takes what is free.
+std::optional<job::WorkerState> WhyNotReady(const State& state, const Worker& worker,
+                                            base::WallMicros start, const Now& now) {
+  using enum job::WorkerState;
+  if (worker.lost) return kLost;
+  if (DrainOf(state, worker.row) != nullptr) return kDrained;
   const FaultRow* fault = WorstFault(state, worker.row.name);
   if (fault != nullptr && job::ClassOf(fault->fault.xid) == job::FaultClass::kBad)
-    return std::string(FaultState(*fault));  // a SUSPECT one may be clean by then
-  if (start - now.wall >= state.options.lease_warning_us) return "";
+    return StateOf(*fault);  // a SUSPECT one may be clean by then
+  if (start - now.wall >= state.options.lease_warning_us) return std::nullopt;
   const std::optional<base::JobId> holder = HolderOf(state, worker);
-  if (holder && FindJob(state, *holder)->lease != 0) return "";  // that ends before this one begins
-  const std::string_view is = WorkerState(state, worker);
-  return is == "READY" || is == "LEASED" ? "" : std::string(is);
+  if (holder && FindJob(state, *holder)->lease != 0)
+    return std::nullopt;  // that ends before this one begins
+  switch (const job::WorkerState is = StateOf(state, worker)) {
+    case kReady:
+    case kLeased: return std::nullopt;
+    case kBusy:
+    case kLost:
+    case kBad:
+    case kSuspect:
+    case kDirty:
+    case kDrained: return is;
+  }
+  return std::nullopt;
 }
 
 // Of one host where one has enough, the fullest such; else of the hosts with most. A device that
@@ -166,9 +178,9 @@ std::vector<std::string> DevicesFrom(const State& state, const ByClass& classes,
   for (const auto* alike : order) {
     std::vector<const Worker*> eligible;
     for (const Worker* worker : alike->second) {
-      const std::string not_ready = WhyNotReady(state, *worker, start, now);
+      const std::optional<job::WorkerState> not_ready = WhyNotReady(state, *worker, start, now);
       const Lease* other = LeaseBetween(state, worker->row.name, start, start + wish.length_us);
-      if (not_ready.empty() && other == nullptr) {
+      if (!not_ready && other == nullptr) {
         eligible.push_back(worker);
       } else if (why == nullptr) {
         continue;
@@ -176,7 +188,7 @@ std::vector<std::string> DevicesFrom(const State& state, const ByClass& classes,
         reasons.insert(LeaseText(other->row) + " (" + UtcText(other->row.start) + " to " +
                        UtcText(other->row.end) + ")");
       } else {
-        reasons.insert(worker->row.name + " is " + not_ready);
+        reasons.insert(worker->row.name + " is " + std::string(Name(*not_ready)));
       }
     }
     if (static_cast<int64_t>(eligible.size()) >= wish.devices)

@@ -76,21 +76,6 @@ bool IsDirty(const Worker& worker) {
   return worker.word != DeviceWord::kFree || !worker.strays.empty();
 }
 
-}  // namespace
-
-std::string_view WorkerState(const State& state, const Worker& worker) {
-  if (!worker.connected && worker.lost) return "LOST";
-  if (worker.holder) return "BUSY";
-  if (!worker.connected) return "LOST";
-  if (const FaultRow* fault = WorstFault(state, worker.row.name)) return FaultState(*fault);
-  if (IsDirty(worker)) return "DIRTY";
-  if (OwnerOfHost(state, worker.row.host) != nullptr) return "BUSY";
-  if (DrainOf(state, worker.row) != nullptr) return "DRAINED";
-  return ActiveLeaseOf(state, worker.row.name) == nullptr ? "READY" : "LEASED";
-}
-
-namespace {
-
 std::string WhyDirty(const State& state, const Worker& worker) {
   if (worker.holder || !worker.connected || !IsDirty(worker)) return "";
   if (!worker.strays.empty()) {
@@ -116,14 +101,26 @@ std::string WhoLeases(const State& state, const Worker& worker) {
 
 }  // namespace
 
+job::WorkerState StateOf(const State& state, const Worker& worker) {
+  using enum job::WorkerState;
+  if (!worker.connected && worker.lost) return kLost;
+  if (worker.holder) return kBusy;
+  if (!worker.connected) return kLost;
+  if (const FaultRow* fault = WorstFault(state, worker.row.name)) return StateOf(*fault);
+  if (IsDirty(worker)) return kDirty;
+  if (OwnerOfHost(state, worker.row.host) != nullptr) return kBusy;
+  if (DrainOf(state, worker.row) != nullptr) return kDrained;
+  return ActiveLeaseOf(state, worker.row.name) == nullptr ? kReady : kLeased;
+}
+
 std::string WorkerReason(const State& state, const Worker& worker) {
   const std::string dirty = WhyDirty(state, worker);
   const DrainRow* drain = DrainOf(state, worker.row);
   const FaultRow* fault = WorstFault(state, worker.row.name);
   std::string text;
   if (fault != nullptr) {
-    const std::string_view as = FaultState(*fault);
-    text = (WorkerState(state, worker) == as ? "" : std::string(as) + ": ") + FaultText(*fault);
+    const job::WorkerState as = StateOf(*fault);
+    text = (StateOf(state, worker) == as ? "" : std::string(Name(as)) + ": ") + FaultText(*fault);
   }
   const std::string drained = drain == nullptr ? "" : "drained" + DrainText(*drain);
   for (const std::string& other : {drained, dirty, WhoLeases(state, worker)}) {

@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "common/base/ids.h"
 #include "common/job/outcome.h"
 #include "common/job/site.h"
+#include "common/job/worker_state.h"
 #include "server/core/queue.h"
 #include "server/core/rows.h"
 #include "server/core/site_policy.h"
@@ -260,8 +260,8 @@ std::vector<const FaultRow*> FaultsOf(const State& state, const std::string& wor
 bool KeepsOut(const FaultRow& fault);  // new jobs are kept away by it
 // The gravest that keeps new jobs away; nullptr: none does.
 const FaultRow* WorstFault(const State& state, const std::string& worker);
-// Of one that keeps new jobs away: "BAD" | "SUSPECT"; and what it is, when, and what ends it.
-std::string_view FaultState(const FaultRow& fault);
+// Of one that keeps new jobs away: kBad or kSuspect; and what it is, when, and what ends it.
+job::WorkerState StateOf(const FaultRow& fault);
 std::string FaultText(const FaultRow& fault);
 // Whether people are to hear of it: a fault that goes on is told by its worker again and again.
 // News: it is new, it was cleared, its job has heard of none such, or none was for ten minutes.
@@ -278,13 +278,9 @@ std::string DrainText(const DrainRow& drain);
 // Whether a worker or a host is called so.
 bool IsTarget(const State& state, const std::string& name);
 
-// "READY" | "BUSY" | "LOST" | "BAD" | "SUSPECT" | "DIRTY" | "DRAINED" | "LEASED", as people see a
-// worker. BUSY: a job has its device, which may be drained or faulty. BAD and SUSPECT: its driver
-// told of a fault. DIRTY: its device is not free, or not known to be, though nothing of ours should
-// run on it. DRAINED: it would be READY. LEASED: it is, for the jobs of its lease.
-std::string_view WorkerState(const State& state, const Worker& worker);
+job::WorkerState StateOf(const State& state, const Worker& worker);
 
-// Of DIRTY, and of a faulty or drained device: why, in plain words; and who has leased it next.
+// Of kDirty, and of a faulty or drained device: why, in plain words; and who has leased it next.
 // Else empty.
 std::string WorkerReason(const State& state, const Worker& worker);
 

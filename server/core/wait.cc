@@ -27,7 +27,7 @@ Hindrance HindranceOf(const State& state, const Worker& worker, const Now& now) 
   const std::optional<base::JobId> id = HolderOf(state, worker);
   const Job* holder = id ? FindJob(state, *id) : nullptr;
   return {.worker = &worker,
-          .state = WorkerState(state, worker),
+          .state = StateOf(state, worker),
           .holder = holder,
           .since = SinceWhen(state, worker, holder, now),
           .until = state.free.entry(worker.device).coming,
@@ -79,7 +79,8 @@ std::optional<Wait> WaitOf(const State& state, const Job& job, const Now& now) {
     wait.hindrances.push_back(HindranceOf(state, *worker, now));
     Hindrance& hindrance = wait.hindrances.back();
     if (hindrance.holder != nullptr || lease == nullptr) continue;
-    if (hindrance.state == "READY") hindrance.state = "LEASED";  // too soon for this job
+    if (hindrance.state == job::WorkerState::kReady)
+      hindrance.state = job::WorkerState::kLeased;  // too soon for this job
     hindrance.since = lease->row.created_at;
     hindrance.until = now.steady + (lease->row.end - now.wall);
   }

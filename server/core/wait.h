@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "server/core/state.h"
@@ -14,9 +13,9 @@ namespace trainctl::core {
 // A device that the job could use, and that can't be had now.
 struct Hindrance {
   const Worker* worker = nullptr;  // into the state
-  std::string_view state;          // core::WorkerState
-  const Job* holder = nullptr;     // that has the device, by a rank or with its host; null: nobody
-  base::WallMicros since = 0;      // it is held, drained, or its worker away; 0: not known
+  job::WorkerState state = job::WorkerState::kReady;
+  const Job* holder = nullptr;  // that has the device, by a rank or with its host; null: nobody
+  base::WallMicros since = 0;   // it is held, drained, or its worker away; 0: not known
   std::optional<base::SteadyMicros> until;  // as the queue expects it; nullopt: not known
   std::string reason;                       // core::WorkerReason
 };

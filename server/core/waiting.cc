@@ -128,7 +128,7 @@ std::string WhoHas(const State& state, const Job& waiting, ClassId id, const Now
     if (const std::optional<base::JobId> holder = HolderOf(state, *worker)) {
       ++jobs[*holder];
     } else {
-      ++others[WorkerState(state, *worker)];
+      ++others[Name(StateOf(state, *worker))];
     }
   }
   std::string text;
@@ -163,7 +163,7 @@ std::string WhoDrained(const State& state, const Job& job, const std::vector<Cla
     if (!Reaches(state, job, worker.device)) continue;
     if (fault != nullptr) {
       has_fault = true;
-      add(name, " is " + std::string(FaultState(*fault)) + ": " + FaultText(*fault));
+      add(name, " is " + std::string(Name(StateOf(*fault))) + ": " + FaultText(*fault));
     } else if (drain != nullptr) {
       add(drain->target, DrainText(*drain));
     }
@@ -257,7 +257,7 @@ std::string Obstacle(const State& state, const Job& job, const Worker& worker, c
   if (lease != nullptr && lease->row.id != job.lease) return LeaseSpan(*lease) + " has " + device;
   return worker.word == DeviceWord::kFree && !IsKeptOut(state, worker.row)
              ? ""
-             : device + " is " + std::string(WorkerState(state, worker));
+             : device + " is " + std::string(Name(StateOf(state, worker)));
 }
 
 // What is in the way of an exclusive job on the hosts that it could use: the first few.

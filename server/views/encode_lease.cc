@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/job/lease_state.h"
+
 namespace trainctl::views {
 namespace {
 
-std::string_view StateOf(const core::Lease* lease) {
-  if (lease == nullptr || lease->closing) return "ENDING";
-  return lease->active ? "ACTIVE" : "UPCOMING";
+job::LeaseState StateOf(const core::Lease* lease) {
+  if (lease == nullptr || lease->closing) return job::LeaseState::kEnding;
+  return lease->active ? job::LeaseState::kActive : job::LeaseState::kUpcoming;
 }
 
 }  // namespace
@@ -18,7 +20,7 @@ v1::Lease EncodeLease(const core::State& state, const core::LeaseRow& row) {
   const core::Lease* lease = core::FindLease(state, row.id);
   message.set_name(row.name);
   message.set_owner(row.user);
-  message.set_state(std::string(StateOf(lease)));
+  message.set_state(std::string(Name(StateOf(lease))));
   message.set_start(row.start);
   message.set_end(row.end);
   message.set_created_at(row.created_at);

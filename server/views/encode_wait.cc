@@ -10,7 +10,7 @@ constexpr int kMostHindrances = 64;
 void EncodeHindrance(const core::Hindrance& hindrance, const core::Now& now,
                      v1::Hindrance* message) {
   message->set_worker(hindrance.worker->row.name);
-  message->set_state(std::string(hindrance.state));
+  message->set_state(std::string(Name(hindrance.state)));
   message->set_reason(hindrance.reason);
   if (hindrance.holder != nullptr) {
     message->set_job(base::ToString(hindrance.holder->row.id));

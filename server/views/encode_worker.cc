@@ -12,7 +12,7 @@ v1::WorkerView EncodeWorker(const core::State& state, const core::Worker& worker
   v1::WorkerView view;
   view.set_name(worker.row.name);
   view.set_host(worker.row.host);
-  view.set_state(std::string(core::WorkerState(state, worker)));
+  view.set_state(std::string(Name(core::StateOf(state, worker))));
   view.set_reason(core::WorkerReason(state, worker));
   if (const core::DrainRow* drain = core::DrainOf(state, worker.row)) {
     view.mutable_drain()->set_target(drain->target);

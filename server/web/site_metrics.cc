@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "common/job/outcome.h"
 #include "server/web/exposition.h"
@@ -86,14 +87,12 @@ void AddQueue(const coordinator::Coordinator& coordinator, Exposition* text) {
 
 void AddDevices(const coordinator::Coordinator& coordinator, Exposition* text) {
   const core::State& state = coordinator.state();
-  std::map<std::string, int64_t> states = {{"READY", 0},   {"BUSY", 0},    {"LOST", 0},
-                                           {"BAD", 0},     {"SUSPECT", 0}, {"DIRTY", 0},
-                                           {"DRAINED", 0}, {"LEASED", 0}};
-  for (const auto& [name, worker] : state.workers)
-    ++states[std::string(core::WorkerState(state, worker))];
+  std::map<std::string_view, int64_t> states;
+  for (const job::WorkerState one : job::kWorkerStates) states[Name(one)] = 0;
+  for (const auto& [name, worker] : state.workers) ++states[Name(core::StateOf(state, worker))];
   text->Family("trainctl_devices", "gauge", "Devices of the inventory by state.");
   for (const auto& [name, count] : states)
-    text->Sample({{"state", name}}, static_cast<double>(count));
+    text->Sample({{"state", std::string(name)}}, static_cast<double>(count));
 
   for (const auto& gauge : kGpuGauges) {
     text->Family(gauge.name, "gauge", gauge.help);

@@ -42,7 +42,7 @@ class AgentFaultTest : public AgentFixture {
       core::Step(state_, core::DeviceFaultsTold{worker_, wire::FromWire(faults.faults())}, {2, 2});
   }
   std::string State() const {
-    return std::string(core::WorkerState(state_, state_.workers.at(worker_)));
+    return std::string(Name(core::StateOf(state_, state_.workers.at(worker_))));
   }
   std::string Reason() const { return core::WorkerReason(state_, state_.workers.at(worker_)); }
 

@@ -199,7 +199,7 @@ std::string Describe(const State& state, const Now& now) {
   }
   for (const auto& [name, worker] : state.workers) {
     const std::string reason = WorkerReason(state, worker);
-    out << name << " " << WorkerState(state, worker)
+    out << name << " " << Name(StateOf(state, worker))
         << (worker.holder ? " " + Short(*worker.holder) : "") << (reason.empty() ? "" : ": ")
         << reason << "\n";
   }
@@ -213,7 +213,7 @@ std::string Describe(const Wait& wait, const Now& now) {
   if (wait.minutes_that_pass > 0) out << ", " << wait.minutes_that_pass << " min pass";
   out << "\n";
   for (const Hindrance& hindrance : wait.hindrances) {
-    out << "  " << hindrance.worker->row.name << " " << hindrance.state;
+    out << "  " << hindrance.worker->row.name << " " << Name(hindrance.state);
     if (hindrance.holder != nullptr) out << " " << base::ToString(hindrance.holder->row.id);
     if (hindrance.since != 0) out << " for " << (now.wall - hindrance.since) / 1'000'000 << " s";
     if (hindrance.until) out << ", free in " << (*hindrance.until - now.steady) / 1'000'000 << " s";

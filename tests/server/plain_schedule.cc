@@ -142,9 +142,10 @@ class PlainPass {
     for (const auto& [name, worker] : state_.workers) {
       const placement::FreeDevices::Entry& entry = state_.free.entry(worker.device);
       if (entry.drained || !Reaches(state_, job, worker.device)) continue;
-      const std::string_view is = WorkerState(state_, worker);
-      const bool is_back_soon = is == "LOST" && !worker.lost;
-      const bool is_in_order = is == "READY" || is == "LEASED" || is == "BUSY" || is_back_soon;
+      using enum job::WorkerState;
+      const job::WorkerState is = StateOf(state_, worker);
+      const bool is_back_soon = is == kLost && !worker.lost;
+      const bool is_in_order = is == kReady || is == kLeased || is == kBusy || is_back_soon;
       if (is_in_order || worker.holder) ++in_order[entry.device_class];
     }
     return std::ranges::any_of(UsableClasses(state_, job), [&](placement::ClassId id) {
