@@ -20,12 +20,9 @@ constexpr unsigned kOthers = 077;
 
 enum class Whose { kAnybodys, kOurs };
 
-// Reads errno.
-Error WhyNotRead(const std::string& path) { return OsError("cannot read " + path, errno); }
-
 Status CheckClosed(int fd, const std::string& path, Whose whose) {
   struct stat status{};
-  if (::fstat(fd, &status) != 0) return WhyNotRead(path);
+  if (::fstat(fd, &status) != 0) return OsError("cannot read " + path, errno);
   if ((status.st_mode & kOthers) != 0) {
     return Error{Code::kDenied,
                  path + " holds a secret and is open to other users: chmod 600 " + path};
@@ -45,7 +42,7 @@ Result<std::string> ReadWhole(const std::string& path, size_t max_bytes, Whose w
   while (true) {
     const ssize_t count = ::read(file->get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return WhyNotRead(path);
+    if (count < 0) return OsError("cannot read " + path, errno);
     if (count == 0) return text;
     text.append(buffer.data(), static_cast<size_t>(count));
     if (text.size() > max_bytes) {

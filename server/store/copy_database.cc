@@ -15,24 +15,21 @@
 namespace trainctl::store {
 namespace {
 
-// Reads errno.
-base::Error SystemError(const std::string& path) { return base::OsError(path, errno); }
-
 // Closed to others from its first byte on; SQLite would make it readable for everyone.
 base::Status MakeEmpty(const std::string& path) {
   struct stat old;
   if (lstat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode)) unlink(path.c_str());
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (descriptor < 0) return SystemError(path);
+  if (descriptor < 0) return base::OsError(path, errno);
   close(descriptor);
   return base::Ok{};
 }
 
 base::Status SyncFile(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return SystemError(path);
+  if (descriptor < 0) return base::OsError(path, errno);
   const base::Status synced =
-      fsync(descriptor) == 0 ? base::Status(base::Ok{}) : base::Status(SystemError(path));
+      fsync(descriptor) == 0 ? base::Status(base::Ok{}) : base::Status(base::OsError(path, errno));
   close(descriptor);
   return synced;
 }
@@ -64,7 +61,7 @@ base::Status RenameNew(const std::string& from, const std::string& to) {
     result = rename(from.c_str(), to.c_str());
   if (result != 0 && errno == EEXIST)
     return base::Error{base::Code::kConflict, to + " is there already: name a new file"};
-  if (result != 0) return SystemError(to);
+  if (result != 0) return base::OsError(to, errno);
   return base::SyncFolder(std::filesystem::path(to).parent_path().string());
 }
 

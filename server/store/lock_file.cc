@@ -26,22 +26,19 @@ bool WriteOwner(int descriptor) {
          pwrite(descriptor, owner.data(), owner.size(), 0) == static_cast<ssize_t>(owner.size());
 }
 
-// Reads errno.
-base::Error IoError(const std::string& path) { return base::OsError(path, errno); }
-
 }  // namespace
 
 base::Result<std::unique_ptr<LockFile>> LockFile::Take(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (descriptor < 0) return IoError(path);
+  if (descriptor < 0) return base::OsError(path, errno);
   std::unique_ptr<LockFile> lock(new LockFile(descriptor));
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return IoError(path);
+    if (errno != EWOULDBLOCK) return base::OsError(path, errno);
     return base::Error{base::Code::kConflict,
                        path + ": another coordinator (pid " + ReadOwner(descriptor) +
                            ") has this folder: stop it first, or name another folder"};
   }
-  if (!WriteOwner(descriptor)) return IoError(path);
+  if (!WriteOwner(descriptor)) return base::OsError(path, errno);
   return lock;
 }
 

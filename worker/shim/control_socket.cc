@@ -11,16 +11,9 @@
 #include "common/base/error_number.h"
 
 namespace trainctl::shim {
-namespace {
-
-// Reads errno.
-base::Error SystemError(const std::string& what) { return base::OsError(what, errno); }
-
-}  // namespace
-
 base::Result<SocketName> NameSocket(const std::string& folder) {
   base::Descriptor fd(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.open()) return SystemError("cannot open the folder " + folder);
+  if (!fd.open()) return base::OsError("cannot open the folder " + folder, errno);
   std::string path = "/proc/self/fd/" + std::to_string(fd.get()) + "/shim.sock";
   return SocketName{std::move(fd), std::move(path)};
 }
@@ -31,7 +24,7 @@ base::Result<ControlSocket> ControlSocket::Listen(const std::string& folder) {
   ControlSocket control;
   control.listener_ =
       base::Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!control.listener_.open()) return SystemError("cannot make a Unix socket");
+  if (!control.listener_.open()) return base::OsError("cannot make a Unix socket", errno);
   ::unlink(name->path.c_str());
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -40,7 +33,7 @@ base::Result<ControlSocket> ControlSocket::Listen(const std::string& folder) {
                             sizeof address) == 0;
   if (!bound || ::chmod(name->path.c_str(), 0600) != 0 ||
       ::listen(control.listener_.get(), 8) != 0) {
-    return SystemError("cannot listen on " + folder + "/shim.sock");
+    return base::OsError("cannot listen on " + folder + "/shim.sock", errno);
   }
   return control;
 }
