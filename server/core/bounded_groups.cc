@@ -1,7 +1,5 @@
 #include "server/core/bounded_groups.h"
 
-#include <utility>
-
 #include "common/base/check.h"
 #include "server/core/inspect.h"
 #include "server/core/quota.h"
@@ -43,7 +41,7 @@ void LeaveGroup(Turn& turn, const EndedJob& ended) {
   while (MayAdmit(group) && !group.waiting.empty()) {
     Job& next = turn.state.jobs.at(group.waiting.begin()->job);
     LeaveQueue(turn.state, next);
-    Enqueue(turn.state, next);
+    Enqueue(turn, next);
     turn.changed.insert(next.row.id);
     turn.placement_may_change = true;
   }
@@ -58,25 +56,24 @@ void JoinGroup(State& state, base::GroupId group, int64_t max_parallel) {
   ++bounded.unfinished;
 }
 
-bool WaitForGroup(State& state, Job& job) {
+Admission WaitForGroup(State& state, Job& job) {
   const auto found = state.bounded_groups.find(job.row.group);
-  if (found == state.bounded_groups.end()) return false;
+  if (found == state.bounded_groups.end()) return {};
   BoundedGroup& group = found->second;
-  if (group.under_way.contains(job.row.id)) return false;
-  if (ExceedsQuota(state.options.policy, job.row)) return false;
+  if (group.under_way.contains(job.row.id)) return {};
+  if (ExceedsQuota(state.options.policy, job.row)) return {};
   Job* last = MayAdmit(group) ? nullptr : LastNotBegun(state, group);
   if (!MayAdmit(group) && (last == nullptr || IsBefore(*last, job))) {
     job.lane = Lane::kBounded;
     group.waiting.insert(job.place());
-    return true;
+    return {.waits = true};
   }
   group.under_way.insert(job.row.id);
-  if (last == nullptr) return false;
+  if (last == nullptr) return {};
   group.under_way.erase(last->row.id);
   LeaveQueue(state, *last);
   Enqueue(state, *last);
-  state.put_back.push_back(last->row.id);
-  return false;
+  return {.put_back = last->row.id};
 }
 
 void StopWaitingForGroup(State& state, Job& job) {
@@ -86,7 +83,6 @@ void StopWaitingForGroup(State& state, Job& job) {
 
 void AdmitFromGroups(Turn& turn) {
   for (const EndedJob& ended : turn.ended) LeaveGroup(turn, ended);
-  for (const base::JobId job : std::exchange(turn.state.put_back, {})) turn.changed.insert(job);
 }
 
 std::string GroupReason(const State& state, const Job& job) {

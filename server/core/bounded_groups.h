@@ -7,6 +7,7 @@
 // another is not under way, nor is one that can't start by its owner's quota.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "server/core/turn.h"
@@ -16,14 +17,16 @@ namespace trainctl::core {
 // The job, which has been accepted or restored, is one of its group's. max_parallel 0: any number.
 void JoinGroup(State& state, base::GroupId group, int64_t max_parallel);
 
-// A QUEUED job goes under way, or takes its place among those that wait for others of its group:
-// then true.
-bool WaitForGroup(State& state, Job& job);
+// A QUEUED job goes under way, or takes its place among those that wait for others of its group.
+struct Admission {
+  bool waits = false;
+  std::optional<base::JobId> put_back;  // that waits again, since this one goes before it
+};
+Admission WaitForGroup(State& state, Job& job);
 // It leaves that place.
 void StopWaitingForGroup(State& state, Job& job);
 
-// Lets the next of their groups go in place of the jobs which this Turn ended. Watchers are told of
-// those that wait again.
+// Lets the next of their groups go in place of the jobs which this Turn ended.
 void AdmitFromGroups(Turn& turn);
 
 // Why a job of such a place waits.

@@ -24,7 +24,7 @@ void Tell(Turn& turn, Job& job, const EndedJob& ended) {
   job.follows.erase(ended.job);
   if (!job.follows.empty()) return;
   LeaveQueue(turn.state, job);
-  Enqueue(turn.state, job);
+  Enqueue(turn, job);
   turn.placement_may_change = true;
 }
 

@@ -106,7 +106,7 @@ void Requeue(Turn& turn, Job& job) {
   job.status.state = job::JobState::kQueued;
   EndLive(turn.state, job);
   job.attempt.reset();
-  Enqueue(turn.state, job);
+  Enqueue(turn, job);
   turn.placement_may_change = true;
   SaveJob(turn, job);
 }

@@ -98,7 +98,7 @@ void Keep(Turn& turn, Job& job, const job::Inspection& inspection, const job::Ru
   LeaveQueue(turn.state, job);
   job.row.inspection = inspection;
   job.row.prediction = prediction;
-  Enqueue(turn.state, job);
+  Enqueue(turn, job);
   turn.Persist(UpdateInspection{job.row.id, inspection, prediction});
   const std::string work =
       job::Trains(plan.job)
@@ -126,7 +126,7 @@ void TryAgain(Turn& turn, Job& job, const std::string& why) {
     return;
   }
   LeaveQueue(turn.state, job);
-  Enqueue(turn.state, job);
+  Enqueue(turn, job);
   Say(turn, job.row.id,
       "model and data could not be inspected (" + why + "): it starts without a prediction");
 }
@@ -150,10 +150,12 @@ Lane LaneOf(const State& state, const Job& job) {
 
 }  // namespace
 
-void Enqueue(State& state, Job& job) {
+std::optional<base::JobId> Enqueue(State& state, Job& job) {
   job.lane = Lane::kNone;
   job.share = ShareOf(state, job);
-  if (job.row.unreadable || Follow(state, job) || WaitForGroup(state, job)) return;
+  if (job.row.unreadable || Follow(state, job)) return std::nullopt;
+  const Admission admission = WaitForGroup(state, job);
+  if (admission.waits) return std::nullopt;
   job.demand = DemandOf(job.row.spec, job.row.inspection);
   job.suits.clear();
   job.usable = {};
@@ -161,13 +163,17 @@ void Enqueue(State& state, Job& job) {
   job.demand.lease = job.lease;
   job.demand.user = QuotaOwner(state, job);
   job.lane = LaneOf(state, job);
-  if (job.lane == Lane::kLeased) return;
+  if (job.lane == Lane::kUninspected) state.uninspected.insert(job.place());
   if (job.lane == Lane::kQueue) {
     job.longest_run = LongestRun(state.options, job);
     state.queue.Add(job.demand, job.place(), job.longest_run);
-  } else {
-    state.uninspected.insert(job.place());
   }
+  return admission.put_back;
+}
+
+void Enqueue(Turn& turn, Job& job) {
+  if (const std::optional<base::JobId> put_back = Enqueue(turn.state, job))
+    turn.changed.insert(*put_back);
 }
 
 void LeaveQueue(State& state, Job& job) {

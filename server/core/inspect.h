@@ -16,8 +16,11 @@ namespace trainctl::core {
 // times none did.
 bool NeedsInspection(const State& state, const Job& job);
 
-// A QUEUED job takes its place in the queue, or in another lane: see Lane.
-void Enqueue(State& state, Job& job);
+// A QUEUED job takes its place in the queue, or in another lane: see Lane. Returns the job of its
+// group that waits again in its stead, if there is one.
+std::optional<base::JobId> Enqueue(State& state, Job& job);
+// As well; watchers of the job that waits again are told.
+void Enqueue(Turn& turn, Job& job);
 // Of a QUEUED job, wherever it waits.
 void LeaveQueue(State& state, Job& job);
 

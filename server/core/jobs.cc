@@ -115,7 +115,7 @@ void Handle(Turn& turn, const JobsSubmitted& event) {
   for (const Submission& submission : event.jobs)
     accepted.jobs.push_back(Accept(turn, submission, event, group, &places));
   // In this order a bounded group's first go under way.
-  for (const Place& place : places) Enqueue(state, state.jobs.at(place.job));
+  for (const Place& place : places) Enqueue(turn, state.jobs.at(place.job));
   turn.Perform(std::move(accepted));
   turn.placement_may_change = true;
 }

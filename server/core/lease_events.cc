@@ -102,7 +102,7 @@ void Begin(Turn& turn, Lease& lease) {
     Job& job = turn.state.jobs.at(id);
     if (job.lane != Lane::kLeased) continue;
     LeaveQueue(turn.state, job);
-    Enqueue(turn.state, job);
+    Enqueue(turn, job);
     turn.changed.insert(id);
   }
 }

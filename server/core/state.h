@@ -206,7 +206,6 @@ struct State {
   std::set<Place> following;    // those that are QUEUED and follow others: they hold nothing
   std::map<base::JobId, std::set<base::JobId>> followers;  // of each job that is followed
   std::map<base::GroupId, BoundedGroup> bounded_groups;
-  std::vector<base::JobId> put_back;             // in this Turn, to wait for their groups again
   std::map<base::JobId, Inspecting> inspecting;  // a worker is asked; its job may be gone by now
   std::map<base::JobId, Job*>
       live;  // those that are not: into `jobs`, whose nodes stay where they are
