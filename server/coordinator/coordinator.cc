@@ -9,7 +9,8 @@ namespace {
 // Nobody is waiting for it: its rows may wait for company.
 bool MayWait(const core::Effect& effect) {
   return std::holds_alternative<core::AckReport>(effect) ||
-         std::holds_alternative<core::JobChanged>(effect);
+         std::holds_alternative<core::JobChanged>(effect) ||
+         std::holds_alternative<core::FaultIsNews>(effect);
 }
 
 void LogEvents(const std::vector<core::Persist>& rows, EventLog& log) {

@@ -237,6 +237,7 @@ class Coordinator {
   void Perform(core::SubmitAccepted& accepted);
   void Perform(core::SubmitRefused& refused);
   void Perform(core::JobChanged& changed);
+  void Perform(core::FaultIsNews& news);
   void Perform(core::InspectJob& ask);
   template <class Command>
   void Perform(Command& command);

@@ -106,14 +106,14 @@ void Coordinator::WorkerDeviceChanged(const WorkerChannel& channel,
 }
 
 void Coordinator::WorkerToldFaults(const WorkerChannel& channel, core::DeviceFaultsTold told) {
-  if (workers_.Hear(told.worker, channel, parts_.clock.Steady()) == nullptr) return;
-  for (const job::DeviceFault& fault : told.faults) {
-    if (!core::IsNews(state_, told.worker, fault)) continue;
-    parts_.log.Warning("device_fault", {{"worker", told.worker},
-                                        {"xid", std::to_string(fault.xid)},
-                                        {"class", std::string(Name(job::ClassOf(fault.xid)))}});
-  }
-  Apply(std::move(told));
+  if (workers_.Hear(told.worker, channel, parts_.clock.Steady()) != nullptr) Apply(std::move(told));
+}
+
+void Coordinator::Perform(core::FaultIsNews& news) {
+  const core::FaultRow& row = news.fault;
+  parts_.log.Warning("device_fault", {{"worker", row.worker},
+                                      {"xid", std::to_string(row.fault.xid)},
+                                      {"class", std::string(Name(job::ClassOf(row.fault.xid)))}});
 }
 
 void Coordinator::WorkerInspected(const WorkerChannel& channel, const std::string& worker,

@@ -128,6 +128,12 @@ struct JobChanged {
   base::JobId job;
 };
 
+// People are to hear of the fault. One that goes on is told by its worker again and again. It is
+// news again where it was cleared, its job has not heard of it, or ten minutes were quiet.
+struct FaultIsNews {
+  FaultRow fault;
+};
+
 struct SubmitAccepted {
   std::string request_id;
   base::GroupId group;  // 0: a single job
@@ -139,8 +145,9 @@ struct SubmitRefused {
   base::Error error;  // kExhausted: the queue is full; kInvalid: two jobs for one output.dir
 };
 
-using Effect = std::variant<StartRank, SendPeers, StopRank, InspectJob, ReleaseRank, AckReport,
-                            Welcome, RefuseWorker, JobChanged, SubmitAccepted, SubmitRefused>;
+using Effect =
+    std::variant<StartRank, SendPeers, StopRank, InspectJob, ReleaseRank, AckReport, Welcome,
+                 RefuseWorker, JobChanged, FaultIsNews, SubmitAccepted, SubmitRefused>;
 
 struct Actions {
   std::vector<Persist> persist;

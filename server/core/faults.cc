@@ -37,6 +37,17 @@ bool IsTold(const std::vector<job::DeviceFault>& told, int64_t xid) {
   return std::ranges::find(told, xid, &job::DeviceFault::xid) != told.end();
 }
 
+// A fault that was told before: as FaultIsNews has it.
+bool IsNewsAgain(const State& state, const Worker& worker, const FaultRow& last,
+                 const job::DeviceFault& fault) {
+  if (last.cleared || last.fault.at < fault.at - kSayAgainMicros) return true;
+  if (!worker.holder) return false;
+  const auto job = state.live.find(worker.holder->job);
+  if (job == state.live.end()) return false;
+  const base::WallMicros placed_at = job->second->attempt->row.placed_at;
+  return last.fault.at < placed_at && fault.at >= placed_at;
+}
+
 // A bad one that was not cleared stays, though its worker has begun anew.
 void ForgetPast(Turn& turn, std::map<int64_t, FaultRow>& rows,
                 const std::vector<job::DeviceFault>& told) {
@@ -87,31 +98,18 @@ std::string FaultText(const FaultRow& fault) {
               : "; used again by itself, or after trainctl undrain");
 }
 
-bool IsNews(const State& state, const std::string& worker, const job::DeviceFault& fault) {
-  const auto rows = state.faults.find(worker);
-  if (rows == state.faults.end()) return true;
-  const auto found = rows->second.find(fault.xid);
-  if (found == rows->second.end()) return true;
-  const FaultRow& last = found->second;
-  if (last.fault == fault) return false;
-  if (last.cleared || last.fault.at < fault.at - kSayAgainMicros) return true;
-  const auto here = state.workers.find(worker);
-  if (here == state.workers.end() || !here->second.holder) return false;
-  const auto job = state.live.find(here->second.holder->job);
-  if (job == state.live.end()) return false;
-  const base::WallMicros placed_at = job->second->attempt->row.placed_at;
-  return last.fault.at < placed_at && fault.at >= placed_at;
-}
-
 void TakeFaults(Turn& turn, Worker& worker, const std::vector<job::DeviceFault>& told) {
   std::map<int64_t, FaultRow>& rows = turn.state.faults[worker.row.name];
   for (const job::DeviceFault& fault : told) {
-    const bool is_news = IsNews(turn.state, worker.row.name, fault);
-    FaultRow& row = rows[fault.xid];
-    if (row.fault == fault) continue;
+    const auto [entry, is_new] = rows.try_emplace(fault.xid);
+    FaultRow& row = entry->second;
+    if (!is_new && row.fault == fault) continue;
+    const bool is_news = is_new || IsNewsAgain(turn.state, worker, row, fault);
     row = {worker.row.name, worker.row.device.uuid, fault};
     turn.Persist(row);
-    if (!is_news || !worker.holder) continue;
+    if (!is_news) continue;
+    turn.Perform(FaultIsNews{row});
+    if (!worker.holder) continue;
     Say(turn, worker.holder->job,
         job::XidText(fault.xid) + " on " + worker.row.name + ": " +
             WhatFollows(worker, job::ClassOf(fault.xid)));

@@ -262,9 +262,6 @@ const FaultRow* WorstFault(const State& state, const std::string& worker);
 // Of one that keeps new jobs away: kBad or kSuspect; and what it is, when, and what ends it.
 job::WorkerState StateOf(const FaultRow& fault);
 std::string FaultText(const FaultRow& fault);
-// Whether people are to hear of it: a fault that goes on is told by its worker again and again.
-// News: it is new, it was cleared, its job has heard of none such, or none was for ten minutes.
-bool IsNews(const State& state, const std::string& worker, const job::DeviceFault& fault);
 // Nothing new is placed on the worker's device: it is drained, or has a fault.
 bool IsKeptOut(const State& state, const WorkerRow& worker);
 

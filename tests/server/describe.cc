@@ -105,6 +105,9 @@ struct Printer {
     out << effect.worker << " <- refused: " << effect.error.message << "\n";
   }
   void operator()(const JobChanged&) {}
+  void operator()(const FaultIsNews& effect) {
+    out << "news: XID " << effect.fault.fault.xid << " on " << effect.fault.worker << "\n";
+  }
   void operator()(const SubmitAccepted& effect) {
     out << "accepted " << effect.request_id << ":";
     for (const base::JobId job : effect.jobs) out << " " << base::ToString(job);
