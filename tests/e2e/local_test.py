@@ -60,7 +60,9 @@ class Local(ClusterTest):
     def test_down_leaves_no_address_and_up_takes_the_port_again(self):
         path = self.dir / "coordinator.addr"
         address = path.read_text()
-        self.assertEqual(self.local("down").returncode, 0)
+        said = [self.local("down").stderr for _ in range(2)]
+        gone = f"nothing runs under {self.dir}"
+        self.assertEqual(said, [f"local: stopped: {gone} any more\n", f"local: {gone}\n"])
         self.assertFalse(path.exists())
         self.up()
         self.assertEqual(path.read_text(), address)
