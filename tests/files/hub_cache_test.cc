@@ -52,6 +52,11 @@ TEST_F(HubCacheTest, AFolderIsItself) {
   EXPECT_EQ(FindModel("/models/tiny", "")->folder, "/models/tiny");
 }
 
+TEST_F(HubCacheTest, AFileIsNoFolderOfAModel) {
+  const std::string file = scratch_.Write("model.safetensors", "x");
+  EXPECT_EQ(Found(file), file + " is a file, expected the folder of a model");
+}
+
 TEST_F(HubCacheTest, AFolderOfPeftIsItsBaseModelWithAnAdapter) {
   const std::string folder = scratch_.path() + "/adapter";
   fs::create_directories(folder);

@@ -51,9 +51,13 @@ base::Result<std::string> NewestRevision(const std::string& id, const std::strin
 // Of a model that is no adapter's base.
 base::Result<FoundModel> FindWhole(const std::string& path, const std::string& cache_folder,
                                    const std::string& revision) {
-  if (!job::IsHubId(path)) return FoundModel{path, ""};
-  const std::string model = cache_folder + "/" + job::HubFolder(path);
   std::error_code error;
+  if (!job::IsHubId(path)) {
+    if (fs::is_regular_file(path, error))
+      return base::Error{base::Code::kInvalid, path + " is a file, expected the folder of a model"};
+    return FoundModel{path, ""};
+  }
+  const std::string model = cache_folder + "/" + job::HubFolder(path);
   if (cache_folder.empty() || !fs::is_directory(model, error)) {
     return Missing(path,
                    "is neither a folder beside the job file nor a model in this host's Hugging "

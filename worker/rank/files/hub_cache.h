@@ -19,8 +19,9 @@ struct FoundModel {
 
 // The model that a job's model.path names: a folder, or a hub id in the cache, of this revision or,
 // where it is "", of the newest. Of a folder of peft its base model, with the folder as its
-// adapter. Errors: kNotFound (the model or its revision is not there, or only in part), kIo; those
-// of ReadAdapterConfig. The message says how to fetch it.
+// adapter. Errors: kNotFound (the model or its revision is not there, or only in part), kIo;
+// kInvalid: a file in place of a folder; those of ReadAdapterConfig. The message says how to fetch
+// it.
 base::Result<FoundModel> FindModel(const std::string& path, const std::string& cache_folder,
                                    const std::string& revision = "");
 
