@@ -161,7 +161,9 @@ class MicroStep {
   double AttendedShare() const {
     const auto window = static_cast<double>(m_.sliding_window);
     if (setting_.is_cpu || window == 0 || window >= length_) return 1;
-    const double full = static_cast<double>(m_.full_layers.size()) / static_cast<double>(m_.layers);
+    // An inspection may be anybody's.
+    const double full = std::min(1.0, static_cast<double>(m_.full_layers.size()) /
+                                          static_cast<double>(std::max<int64_t>(1, m_.layers)));
     return full + (1 - full) * window / length_ * (2 - window / length_);
   }
 

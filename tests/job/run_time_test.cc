@@ -92,6 +92,7 @@ TEST(EstimateTime, AWindowSpendsLessOnRowsThatReachBeyondIt) {
   EXPECT_LT(seconds(512), seconds(1024));
   EXPECT_LT(seconds(1024), seconds(1024, {0, 1, 2}));
   EXPECT_LT(seconds(1024, {0, 1, 2}), whole);
+  EXPECT_EQ(seconds(1024, std::vector<int64_t>(40)), whole) << "at most all";
   const char* cpu = "CPU slot (2 threads)";
   EXPECT_EQ(seconds(1024, {}, cpu), seconds(0, {}, cpu)) << "hidden positions are computed";
 }
