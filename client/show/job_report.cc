@@ -106,7 +106,8 @@ std::string MemoryText(const v1::JobDetail& detail) {
                    {"Error of the prediction", true}});
   for (const record::MemoryRow& row : record::MemoryRows(detail)) {
     const Json error = record::MemoryRecord(row)["error"];
-    table.AddRow({row.kind, row.phase, BytesText(row.predicted), BytesText(row.measured),
+    table.AddRow({std::string(row.kind->name), std::string(Name(row.phase)),
+                  BytesText(row.predicted), BytesText(row.measured),
                   error.is_null() ? "–" : FormatDelta(error.get<double>())});
   }
   if (table.empty()) return "";

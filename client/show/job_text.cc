@@ -74,8 +74,8 @@ void AddSummaries(const v1::JobDetail& detail, TextTable* table) {
     const auto value = [unit = metric != nullptr ? metric->unit : ""](double number) {
       return FormatWithUnit(number, unit);
     };
-    table->AddRow({summary.name, summary.rank ? std::to_string(*summary.rank) : "", summary.phase,
-                   value(summary.latest), value(summary.min),
+    table->AddRow({summary.name, summary.rank ? std::to_string(*summary.rank) : "",
+                   std::string(Name(summary.phase)), value(summary.latest), value(summary.min),
                    value(job::Average(summary, summaries)), value(summary.max),
                    WithThousands(summary.count)});
   }

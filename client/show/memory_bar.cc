@@ -45,16 +45,14 @@ struct Measured {
 
 // At the phase at which what is on the device is most together.
 std::optional<Measured> MostOf(const v1::JobDetail& detail, const BarDevice& device) {
-  std::map<std::string, Measured> phases;
+  std::map<job::Phase, Measured> phases;
   int64_t predicted_peak = 0;
   for (const record::MemoryRow& row : record::MemoryRows(detail)) {
-    const auto* const kind = std::ranges::find(job::kMemoryKinds, row.kind, &job::MemoryKind::name);
-    if (kind == std::end(job::kMemoryKinds)) continue;
-    if (kind->bytes == &job::MemoryByKind::peak_allocated)
+    if (row.kind->bytes == &job::MemoryByKind::peak_allocated)
       predicted_peak = std::max(predicted_peak, row.predicted.value_or(0));
-    if (!IsOnDevice(*kind, device) || !row.measured) continue;
+    if (!IsOnDevice(*row.kind, device) || !row.measured) continue;
     Measured& at = phases[row.phase];
-    at.kinds.*kind->bytes = *row.measured;
+    at.kinds.*row.kind->bytes = *row.measured;
     at.whole += *row.measured;
   }
   if (phases.empty()) return std::nullopt;

@@ -73,6 +73,14 @@ class FieldReader {
       Fail(key, "'" + name + "' is not known");
   }
 
+  // As well; absent where there is none.
+  template <class T>
+  void NamedIfAny(std::string_view key, std::optional<T>& value,
+                  std::optional<T> (*parse)(std::string_view)) {
+    value.reset();
+    if (IsPresent(key)) Named(key, value.emplace(), parse);
+  }
+
   // An object, by the list of its members.
   template <class T, class List>
   void Object(std::string_view key, T& value, const List& list) {
@@ -149,6 +157,11 @@ class FieldWriter {
   template <class T>
   void Named(std::string_view key, const T& value, std::optional<T> (*)(std::string_view)) {
     Add(key, JsonNode(Name(value)));
+  }
+  template <class T>
+  void NamedIfAny(std::string_view key, const std::optional<T>& value,
+                  std::optional<T> (*parse)(std::string_view)) {
+    if (value) Named(key, *value, parse);
   }
 
   template <class T, class List>

@@ -51,6 +51,7 @@ std::string_view WorkName(Work work) {
 std::string_view Name(JobState state) { return kStateNames.at(static_cast<size_t>(state)); }
 std::string_view Name(Outcome outcome) { return kOutcomeNames.at(static_cast<size_t>(outcome)); }
 std::string_view Name(Phase phase) { return kPhaseNames.at(static_cast<size_t>(phase)); }
+std::string_view Name(const std::optional<Phase>& phase) { return phase ? Name(*phase) : ""; }
 
 std::string Name(OomPhase phase) {
   return std::string(phase.in_trial ? kTrialPrefix : "").append(WorkName(phase.work));

@@ -83,10 +83,11 @@ struct AttemptEnd {
   std::string last_log_lines;
 };
 
-std::string_view Name(JobState state);   // "QUEUED"
-std::string_view Name(Outcome outcome);  // "OOM_GPU"
-std::string_view Name(Phase phase);      // "before_forward"
-std::string Name(OomPhase phase);        // "optimizer_step"; of a trial "trial optimizer_step"
+std::string_view Name(JobState state);                     // "QUEUED"
+std::string_view Name(Outcome outcome);                    // "OOM_GPU"
+std::string_view Name(Phase phase);                        // "before_forward"
+std::string_view Name(const std::optional<Phase>& phase);  // of none empty
+std::string Name(OomPhase phase);  // "optimizer_step"; of a trial "trial optimizer_step"
 std::optional<JobState> ParseJobState(std::string_view name);
 std::optional<Outcome> ParseOutcome(std::string_view name);
 std::optional<Phase> ParsePhase(std::string_view name);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "common/base/clock.h"
+#include "common/job/outcome.h"
 
 namespace trainctl::job {
 
@@ -107,7 +108,7 @@ struct MetricPoint {
   std::string name;
   int64_t step = 0;             // optimizer step, from 0
   std::optional<int64_t> rank;  // null: of the whole gang
-  std::string phase;            // of memory points: a Phase's name; else empty
+  std::optional<Phase> phase;   // of memory points
   double value = 0;
   base::WallMicros time = 0;
 };
@@ -117,7 +118,7 @@ struct MetricPoint {
 struct MetricSummary {
   std::string name;
   std::optional<int64_t> rank;
-  std::string phase;
+  std::optional<Phase> phase;
   double latest = 0;  // of the highest step
   double min = 0;
   double max = 0;

@@ -60,9 +60,7 @@ constexpr auto kPointFields = [](auto& fields, auto& point) {
   fields.MemberIfAny("rank", point.rank);
   fields.Expect("rank", !point.rank || (*point.rank >= 0 && *point.rank <= kMaxRank),
                 "expected a number from 0 to 65535");
-  fields.MemberIfAny("phase", point.phase);
-  fields.Expect("phase", point.phase.empty() || ParsePhase(point.phase),
-                "expected a phase of a step such as after_forward");
+  fields.NamedIfAny("phase", point.phase, ParsePhase);
 };
 
 constexpr auto kMetricsFields = [](auto& fields, auto& metrics) {

@@ -61,7 +61,8 @@ RunValue WorstRank(const std::map<int64_t, double>& ranks) {
 RunValue LargestPhase(const Found& found) {
   const auto [least, largest] = std::ranges::minmax_element(
       found, {}, [](const MetricSummary* summary) { return summary->max; });
-  return {(*largest)->max, (*least)->max < (*largest)->max ? (*largest)->phase : ""};
+  if ((*least)->max >= (*largest)->max) return {(*largest)->max, ""};
+  return {(*largest)->max, std::string(Name((*largest)->phase))};
 }
 
 // "87", "0.043"

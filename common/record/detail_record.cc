@@ -73,7 +73,7 @@ Json DetailRecord(const v1::JobDetail& detail) {
   for (const job::MetricSummary& summary : summaries) {
     record["summaries"].push_back({{"name", summary.name},
                                    {"rank", summary.rank ? Json(*summary.rank) : Json(nullptr)},
-                                   {"phase", summary.phase},
+                                   {"phase", Name(summary.phase)},
                                    {"latest", summary.latest},
                                    {"min", summary.min},
                                    {"max", summary.max},

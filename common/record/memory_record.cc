@@ -4,16 +4,15 @@
 #include <cmath>
 
 #include "common/estimate/memory_estimate.h"
-#include "common/rank/memory_kind.h"
 
 namespace trainctl::record {
 namespace {
 
 std::optional<int64_t> MostMeasured(const v1::JobDetail& detail, job::Metric metric,
-                                    std::string_view phase) {
+                                    job::Phase phase) {
   std::optional<int64_t> most;
   for (const v1::MetricSummary& summary : detail.summaries()) {
-    if (summary.name() != job::Name(metric) || summary.phase() != phase ||
+    if (summary.name() != job::Name(metric) || job::ParsePhase(summary.phase()) != phase ||
         !std::isfinite(summary.max()))
       continue;
     most = std::max(most.value_or(0), static_cast<int64_t>(summary.max()));
@@ -31,11 +30,10 @@ std::vector<MemoryRow> MemoryRows(const v1::JobDetail& detail) {
   std::vector<MemoryRow> rows;
   for (const job::MemoryKind& kind : job::kMemoryKinds) {
     for (size_t i = 0; i < std::tuple_size_v<decltype(job::MemoryEstimate::phases)>; ++i) {
-      MemoryRow row{.kind = std::string(kind.name),
-                    .phase = std::string(job::Name(static_cast<job::Phase>(i)))};
+      MemoryRow row{.kind = &kind, .phase = static_cast<job::Phase>(i)};
       row.measured = MostMeasured(detail, kind.metric, row.phase);
       if (prediction.ok()) row.predicted = prediction->phases[i].*kind.bytes;
-      if (row.measured || row.predicted) rows.push_back(std::move(row));
+      if (row.measured || row.predicted) rows.push_back(row);
     }
   }
   return rows;
@@ -47,8 +45,8 @@ Json MemoryRecord(const MemoryRow& row) {
     error =
         static_cast<double>(*row.predicted - *row.measured) / static_cast<double>(*row.measured);
   }
-  return {{"kind", row.kind},
-          {"phase", row.phase},
+  return {{"kind", row.kind->name},
+          {"phase", Name(row.phase)},
           {"predicted_bytes", OrNull(row.predicted)},
           {"measured_bytes", OrNull(row.measured)},
           {"error", error}};

@@ -3,19 +3,18 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "common/rank/memory_kind.h"
 #include "common/record/document.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::record {
 
-// Memory of a rank, in bytes: a kind ("params", …, "allocated", "peak_allocated", "reserved") at a
-// phase of a step. Measured: the most that any rank had there.
+// Memory of a rank, in bytes, at a phase of a step. Measured: the most that any rank had there.
 struct MemoryRow {
-  std::string kind;
-  std::string phase;
+  const job::MemoryKind* kind;  // of kMemoryKinds
+  job::Phase phase;
   std::optional<int64_t> predicted;
   std::optional<int64_t> measured;
 };

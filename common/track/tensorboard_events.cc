@@ -31,10 +31,10 @@ std::string SessionStart(int64_t step, int64_t time) {
 }
 
 std::string CurveName(const std::string& metric, std::optional<int64_t> rank,
-                      const std::string& phase) {
+                      std::string_view phase) {
   std::string curve = metric;
   if (rank) curve += "/rank_" + std::to_string(*rank);
-  return phase.empty() ? curve : curve + "/" + phase;
+  return phase.empty() ? curve : (curve + "/").append(phase);
 }
 
 std::string ScalarEvent(const std::string& tag, int64_t step, double value, int64_t time) {

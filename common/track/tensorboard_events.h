@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace trainctl::track {
 
@@ -22,7 +23,7 @@ std::string SessionStart(int64_t step, int64_t time);
 // The tag of a metric: "loss"; of a rank "gpu_power_watts/rank_0", of a phase
 // "memory_params_bytes/rank_0/after_forward". Other programs' exports name their curves so too.
 std::string CurveName(const std::string& metric, std::optional<int64_t> rank,
-                      const std::string& phase);
+                      std::string_view phase);
 
 // One point of the curve that `tag` names.
 std::string ScalarEvent(const std::string& tag, int64_t step, double value, int64_t time);

@@ -8,7 +8,7 @@ v1::MetricPoint ToWire(const job::MetricPoint& point) {
   message.set_name(point.name);
   message.set_step(point.step);
   if (point.rank) message.set_rank(*point.rank);
-  message.set_phase(point.phase);
+  message.set_phase(std::string(Name(point.phase)));
   message.set_value(point.value);
   message.set_time(point.time);
   return message;
@@ -18,7 +18,7 @@ v1::MetricSummary ToWire(const job::MetricSummary& summary) {
   v1::MetricSummary message;
   message.set_name(summary.name);
   if (summary.rank) message.set_rank(*summary.rank);
-  message.set_phase(summary.phase);
+  message.set_phase(std::string(Name(summary.phase)));
   message.set_latest(summary.latest);
   message.set_min(summary.min);
   message.set_max(summary.max);
@@ -30,7 +30,7 @@ v1::MetricSummary ToWire(const job::MetricSummary& summary) {
 
 job::MetricSummary FromWire(const v1::MetricSummary& message) {
   job::MetricSummary summary{.name = message.name(),
-                             .phase = message.phase(),
+                             .phase = job::ParsePhase(message.phase()),
                              .latest = message.latest(),
                              .min = message.min(),
                              .max = message.max(),

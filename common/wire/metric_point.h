@@ -14,6 +14,7 @@ namespace trainctl::wire {
 v1::MetricPoint ToWire(const job::MetricPoint& point);
 
 v1::MetricSummary ToWire(const job::MetricSummary& summary);
+// Without a phase that this version does not know.
 job::MetricSummary FromWire(const v1::MetricSummary& message);
 
 }  // namespace trainctl::wire

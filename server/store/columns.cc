@@ -33,6 +33,8 @@ void ColumnWriter::Put(const job::Labels& labels) { Put(job::LabelsText(labels))
 
 void ColumnWriter::Put(job::RunPhase phase) { statement_.Put(job::Name(phase)); }
 
+void ColumnWriter::Put(const std::optional<job::Phase>& phase) { statement_.Put(Name(phase)); }
+
 void ColumnWriter::Put(job::Stage stage) { statement_.Put(job::Name(stage)); }
 
 void ColumnWriter::Put(core::Trial trial) { statement_.Put(core::Name(trial)); }
@@ -90,6 +92,16 @@ void ColumnReader::Get(job::DeviceKind& kind) {
 }
 
 void ColumnReader::Get(job::RunPhase& phase) { GetNamed(phase, job::ParseRunPhase, "phase"); }
+
+void ColumnReader::Get(std::optional<job::Phase>& phase) {
+  using MayBeNone = std::optional<std::optional<job::Phase>>;
+  const auto parse = [](std::string_view name) -> MayBeNone {
+    if (name.empty()) return MayBeNone(std::in_place);
+    const std::optional<job::Phase> known = job::ParsePhase(name);
+    return known ? MayBeNone(known) : std::nullopt;
+  };
+  GetNamed(phase, parse, "phase of a step");
+}
 
 void ColumnReader::Get(job::Stage& stage) { GetNamed(stage, job::ParseStage, "stage"); }
 

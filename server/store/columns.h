@@ -42,6 +42,7 @@ class ColumnWriter {
   void Put(const job::Labels& labels);
   void Put(core::Proof proof);
   void Put(job::RunPhase phase);
+  void Put(const std::optional<job::Phase>& phase);  // empty where there is none
   void Put(job::Stage stage);
   void Put(core::Trial trial);
   void Put(const job::OomDetail& oom);
@@ -84,6 +85,7 @@ class ColumnReader {
   void Get(job::Labels& labels);
   void Get(core::Proof& proof);
   void Get(job::RunPhase& phase);
+  void Get(std::optional<job::Phase>& phase);
   void Get(job::Stage& stage);
   void Get(core::Trial& trial);
   void Get(job::OomDetail& oom);

@@ -52,7 +52,7 @@ void MetricWriter::Forget() {
 
 MetricWriter::Series& MetricWriter::Find(const job::RankKey& rank, const job::MetricPoint& point) {
   const std::tuple key(rank.job.value, point.rank.value_or(kGang), std::string_view(point.name),
-                       std::string_view(point.phase));
+                       point.phase);
   const auto found = series_.find(key);
   if (found != series_.end()) return found->second;
   const Key own(key);
@@ -64,12 +64,12 @@ MetricWriter::Series MetricWriter::Load(const Key& key, int64_t attempt) {
   Statement& insert = database_.Prepared(
       "INSERT OR IGNORE INTO series (job, name, rank, phase, attempt, latest_step, total, count) "
       "VALUES (?, ?, ?, ?, ?, -1, 0, 0)");
-  insert.Put(job, std::string_view(name), rank, std::string_view(phase), attempt);
+  ColumnWriter{insert}(job, name, rank, phase, attempt);
   insert.Run();
   Statement& select = database_.Prepared(
       "SELECT id, attempt, latest_step, latest, minimum, maximum, total, count FROM series "
       "WHERE job = ? AND name = ? AND rank = ? AND phase = ?");
-  select.Put(job, std::string_view(name), rank, std::string_view(phase));
+  ColumnWriter{select}(job, name, rank, phase);
   const job::MetricInfo* info = job::FindMetric(name);
   Series series;
   series.is_counter = info != nullptr && info->reduction == job::Reduction::kCounter;

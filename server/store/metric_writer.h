@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -32,8 +33,8 @@ class MetricWriter {
   void Forget();
 
  private:
-  using Key = std::tuple<int64_t, int64_t, std::string,
-                         std::string>;  // job, rank (-1: the gang), name, phase
+  // job, rank (-1: the gang), name, phase
+  using Key = std::tuple<int64_t, int64_t, std::string, std::optional<job::Phase>>;
   struct Series {
     int64_t id = 0;
     int64_t attempt = 0;

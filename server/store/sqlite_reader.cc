@@ -323,13 +323,13 @@ class SqliteReader : public Reader {
   static constexpr const char* kSummaryColumns =
       "name, rank, phase, latest, minimum, maximum, total, count";
 
-  static std::vector<job::MetricSummary> ReadSummaries(Statement& statement) {
+  std::vector<job::MetricSummary> ReadSummaries(Statement& statement) {
     std::vector<job::MetricSummary> summaries;
     while (statement.Next()) {
       job::MetricSummary& summary = summaries.emplace_back();
       int64_t rank = 0;
-      statement.Get(summary.name, rank, summary.phase, summary.latest, summary.min, summary.max,
-                    summary.total, summary.count);
+      ColumnReader(*database_, statement)(summary.name, rank, summary.phase, summary.latest,
+                                          summary.min, summary.max, summary.total, summary.count);
       if (rank >= 0) summary.rank = rank;
     }
     return summaries;
@@ -358,7 +358,8 @@ class SqliteReader : public Reader {
     while (statement.Next()) {
       Series series;
       int64_t rank = 0;
-      statement.Get(series.id, series.name_of_points.name, rank, series.name_of_points.phase);
+      ColumnReader(*database_, statement)(series.id, series.name_of_points.name, rank,
+                                          series.name_of_points.phase);
       if (rank >= 0) series.name_of_points.rank = rank;
       if (Passes(filter, series.name_of_points)) found.push_back(std::move(series));
     }

@@ -51,7 +51,7 @@ base::Result<Curves> CurveIndex::Read(store::Reader& reader, const CurveQuestion
 
 base::Status CurveIndex::ReadAnew(store::Reader& reader, base::JobId job,
                                   const CurveQuestion& question, Kept* kept) {
-  const RankCurve empty{std::nullopt, "", Curve(static_cast<size_t>(question.buckets))};
+  const RankCurve empty{std::nullopt, std::nullopt, Curve(static_cast<size_t>(question.buckets))};
   kept->curves.clear();
   kept->left_out = 0;
   RankCurve current = empty;

@@ -20,7 +20,7 @@ record::Json CurveRecord(const RankCurve& curve) {
     values.push_back(point.value);
   }
   return {{"rank", curve.rank ? record::Json(*curve.rank) : record::Json(nullptr)},
-          {"phase", curve.phase},
+          {"phase", Name(curve.phase)},
           {"count", curve.curve.count()},
           {"steps", std::move(steps)},
           {"times", std::move(times)},

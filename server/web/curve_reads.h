@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/job/outcome.h"
 #include "common/record/document.h"
 #include "server/web/curve.h"
 #include "server/web/target.h"
@@ -28,7 +29,7 @@ base::Result<CurveQuestion> CurveQuestionOf(const Target& target);
 
 struct RankCurve {
   std::optional<int64_t> rank;  // null: of the whole gang
-  std::string phase;
+  std::optional<job::Phase> phase;
   Curve curve;
 };
 struct Curves {

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "common/job/job_json.h"
-#include "common/rank/memory_kind.h"
 #include "common/record/memory_record.h"
 
 namespace trainctl::web {
@@ -34,10 +33,9 @@ std::optional<int64_t> LimitOf(const v1::JobDetail& detail, const v1::WorkersRes
 record::Json MemoryDocument(const v1::JobDetail& detail, const v1::WorkersResponse& site) {
   record::Json rows = record::Json::array();
   for (const record::MemoryRow& row : record::MemoryRows(detail)) {
-    const auto kind = std::ranges::find(job::kMemoryKinds, row.kind, &job::MemoryKind::name);
     record::Json one = record::MemoryRecord(row);
-    one["label"] = kind->label;
-    one["is_part"] = kind->is_part;
+    one["label"] = row.kind->label;
+    one["is_part"] = row.kind->is_part;
     rows.push_back(std::move(one));
   }
   const auto limit = LimitOf(detail, site);

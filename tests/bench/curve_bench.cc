@@ -36,7 +36,7 @@ void Add(StoredJob& job, int64_t first, int64_t last) {
     std::vector<job::MetricPoint> points;
     for (const job::Metric metric : kDrawn) {
       for (int64_t step = begin; step < std::min(last, begin + kStepsABatch); ++step)
-        points.push_back({std::string(job::Name(metric)), step, std::nullopt, "",
+        points.push_back({std::string(job::Name(metric)), step, std::nullopt, std::nullopt,
                           1.0 + static_cast<double>(step % 97), step});
     }
     job.Add(std::move(points));

@@ -77,7 +77,7 @@ void Points(Store& store, int64_t count) {
   for (int64_t done = 0; done < count; done += 1000) {
     core::MetricRows rows{{{1}, 1, 0}, {}};
     for (int64_t i = 0; i < 1000; ++i) {
-      rows.points.push_back({"metric_" + std::to_string(i % 16), step + i / 16, i % 4, "",
+      rows.points.push_back({"metric_" + std::to_string(i % 16), step + i / 16, i % 4, std::nullopt,
                              1.5 * static_cast<double>(i), 1});
     }
     step += 1000 / 16 + 1;

@@ -32,8 +32,8 @@ double Seconds(Steady::duration duration) {
 job::RankMetrics PointsFrom(int64_t step) {
   job::RankMetrics metrics;
   for (int64_t i = 0; i < kPointsOfReport; ++i) {
-    metrics.points.push_back({"metric_" + std::to_string(i % 16), step + i / 16, std::nullopt, "",
-                              1.5 * static_cast<double>(i), 1});
+    metrics.points.push_back({"metric_" + std::to_string(i % 16), step + i / 16, std::nullopt,
+                              std::nullopt, 1.5 * static_cast<double>(i), 1});
   }
   return metrics;
 }

@@ -13,14 +13,16 @@ TEST(Compare, TwoRunsThatDifferInOneSettingGiveTheWholeTable) {
   Column a = SomeRun("j1", "micro-4");
   Column b = SomeRun("j2", "micro-2");
   b.job.train.micro_batch_size = 2;
-  a.metrics = With(Loop(10, 10, 100, 10'000),
-                   {OfRank(Summary("memory_peak_allocated_bytes", 4 * kGiB), 0, "after_backward"),
-                    OfRank(Summary("memory_params_bytes", kGiB), 0, "before_forward"),
-                    OfRank(Summary("host_cpu_percent", 50), 0), Summary("loss", 2)});
-  b.metrics = With(Loop(10, 12.5, 100, 11'250),
-                   {OfRank(Summary("memory_peak_allocated_bytes", 3 * kGiB), 0, "after_backward"),
-                    OfRank(Summary("memory_params_bytes", kGiB), 0, "before_forward"),
-                    OfRank(Summary("host_cpu_percent", 60), 0), Summary("loss", 2)});
+  a.metrics =
+      With(Loop(10, 10, 100, 10'000),
+           {OfRank(Summary("memory_peak_allocated_bytes", 4 * kGiB), 0, job::Phase::kAfterBackward),
+            OfRank(Summary("memory_params_bytes", kGiB), 0, job::Phase::kBeforeForward),
+            OfRank(Summary("host_cpu_percent", 50), 0), Summary("loss", 2)});
+  b.metrics =
+      With(Loop(10, 12.5, 100, 11'250),
+           {OfRank(Summary("memory_peak_allocated_bytes", 3 * kGiB), 0, job::Phase::kAfterBackward),
+            OfRank(Summary("memory_params_bytes", kGiB), 0, job::Phase::kBeforeForward),
+            OfRank(Summary("host_cpu_percent", 60), 0), Summary("loss", 2)});
   EXPECT_EQ(Print(Compare({a, b}, 0)),
             "changed/train.accumulate_grad_batches: 2 | 4\n"
             "changed/train.micro_batch_size: 4 | 2\n"
@@ -73,9 +75,9 @@ TEST(Compare, AnOutOfMemoryRunHasItsOutcomeAndPredictionAndIsEmptyElsewhere) {
   oom.outcome = job::Outcome::kOomGpu;
   oom.as_expected = true;
   oom.prediction.emplace().memory.peak_allocated = 1000;
-  fits.metrics = oom.metrics = {Summary("step_seconds", 10),
-                                OfRank(Summary("memory_params_bytes", 5), 0, "before_forward"),
-                                Summary("loss", 3)};
+  fits.metrics = oom.metrics = {
+      Summary("step_seconds", 10),
+      OfRank(Summary("memory_params_bytes", 5), 0, job::Phase::kBeforeForward), Summary("loss", 3)};
   const Table table = Compare({fits, oom}, 0);
   EXPECT_EQ(PrintRow(table, "outcome"), "outcome/outcome: SUCCEEDED | OOM_GPU (as expected)\n");
   EXPECT_EQ(PrintRow(table, "time_seconds"), "time/time_seconds [s]: 10 | -\n");
@@ -90,7 +92,7 @@ TEST(Compare, APredictionStandsBesideItsMeasurementWithItsError) {
   run.prediction.emplace().memory.peak_allocated = 1020;
   run.prediction->time.emplace().training_seconds = 9;
   run.metrics = {Summary("step_seconds", 10),
-                 OfRank(Summary("memory_peak_allocated_bytes", 1000), 0, "")};
+                 OfRank(Summary("memory_peak_allocated_bytes", 1000), 0)};
   const Table table = Compare({run}, 0);
   EXPECT_EQ(PrintRow(table, "predicted_peak_bytes"),
             "memory/predicted_peak_bytes [bytes]: 1020 (+2.0 % of the measured)\n");
@@ -101,7 +103,7 @@ TEST(Compare, APredictionStandsBesideItsMeasurementWithItsError) {
 TEST(Compare, APredictionThatIsRightIsSaidToBe) {
   Column run = SomeRun("j1", "a");
   run.prediction.emplace().memory.peak_allocated = 100'010;
-  run.metrics = {OfRank(Summary("memory_peak_allocated_bytes", 100'000), 0, "")};
+  run.metrics = {OfRank(Summary("memory_peak_allocated_bytes", 100'000), 0)};
   EXPECT_EQ(PrintRow(Compare({run}, 0), "predicted_peak_bytes"),
             "memory/predicted_peak_bytes [bytes]: 100010 (as measured)\n");
 }
@@ -137,7 +139,7 @@ TEST(Compare, OfValuesThatArePracticallyEqualNoneIsTheBest) {
 
 TEST(Compare, AnOptimizerInHostMemoryIsARowOnlyWhereThereIsOne) {
   Column a = SomeRun("j1", "a");
-  a.metrics = {OfRank(Summary("memory_optimizer_cpu_bytes", 0), 0, "before_forward")};
+  a.metrics = {OfRank(Summary("memory_optimizer_cpu_bytes", 0), 0, job::Phase::kBeforeForward)};
   EXPECT_EQ(FindRow(Compare({a}, 0), "memory_optimizer_cpu_bytes"), nullptr);
 }
 
@@ -153,11 +155,12 @@ TEST(Compare, ARunThatFailedIsNeverTheBest) {
 
 TEST(Compare, MemoryIsTheWorstRanksWithTheSpreadAndByKindAtItsLargestPhase) {
   Column a = SomeRun("j1", "a");
-  a.metrics = {OfRank(Summary("memory_peak_allocated_bytes", 70 * kGiB), 0, "after_forward"),
-               OfRank(Summary("memory_peak_allocated_bytes", 74 * kGiB), 1, "after_forward"),
-               OfRank(Summary("memory_grads_bytes", 0), 0, "before_forward"),
-               OfRank(Summary("memory_grads_bytes", 8), 0, "after_backward"),
-               OfRank(Summary("memory_grads_bytes", 9), 1, "after_backward")};
+  a.metrics = {
+      OfRank(Summary("memory_peak_allocated_bytes", 70 * kGiB), 0, job::Phase::kAfterForward),
+      OfRank(Summary("memory_peak_allocated_bytes", 74 * kGiB), 1, job::Phase::kAfterForward),
+      OfRank(Summary("memory_grads_bytes", 0), 0, job::Phase::kBeforeForward),
+      OfRank(Summary("memory_grads_bytes", 8), 0, job::Phase::kAfterBackward),
+      OfRank(Summary("memory_grads_bytes", 9), 1, job::Phase::kAfterBackward)};
   const Table table = Compare({a}, 0);
   EXPECT_EQ(PrintRow(table, "memory_peak_allocated_bytes"),
             "memory/memory_peak_allocated_bytes [bytes]: 7.94569e+10 (the least of 2 ranks 94.6 % "

@@ -49,9 +49,10 @@ inline std::vector<MetricSummary> With(std::vector<MetricSummary> summaries,
   return summaries;
 }
 
-inline MetricSummary OfRank(MetricSummary summary, int64_t rank, std::string phase = "") {
+inline MetricSummary OfRank(MetricSummary summary, int64_t rank,
+                            std::optional<job::Phase> phase = std::nullopt) {
   summary.rank = rank;
-  summary.phase = std::move(phase);
+  summary.phase = phase;
   return summary;
 }
 

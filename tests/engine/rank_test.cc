@@ -121,7 +121,7 @@ TEST_F(RankTest, MemoryByKindIsTheArithmeticOfThePrecision) {
     EXPECT_EQ(end.Points("memory_allocated_bytes").size(), 16u);
     // The optimizer runs inside the backward: no gradient is left behind it.
     for (const job::MetricPoint& point : end.Points("memory_grads_bytes"))
-      EXPECT_EQ(point.value, 0) << point.phase;
+      EXPECT_EQ(point.value, 0) << Name(point.phase);
   };
   expect(job::Precision::k32True, 4, 4);
   expect(job::Precision::kBf16True, 2, 2);

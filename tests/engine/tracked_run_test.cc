@@ -37,7 +37,7 @@ TEST_F(TrackTest, EveryPointOfTheTrainingIsInTheEventFileOnce) {
   size_t points = 0;
   for (const job::RankMetrics& metrics : end.All<job::RankMetrics>()) {
     for (const job::MetricPoint& point : metrics.points) {
-      const std::string curve = track::CurveName(point.name, point.rank, point.phase);
+      const std::string curve = track::CurveName(point.name, point.rank, Name(point.phase));
       const std::string event = track::ScalarEvent(curve, point.step, point.value, point.time);
       EXPECT_NE(events.find(event), std::string::npos) << curve << " of step " << point.step;
       bytes += event.size();

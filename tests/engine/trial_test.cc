@@ -18,7 +18,7 @@ class TrialTest : public RankTest {
   }
 
   // All of one name, by step and phase.
-  using Values = std::map<std::pair<int64_t, std::string>, double>;
+  using Values = std::map<std::pair<int64_t, std::optional<job::Phase>>, double>;
   static Values ValuesOf(const RankEnd& end, const std::string& name) {
     Values values;
     for (const job::MetricPoint& point : end.Points(name))

@@ -42,8 +42,8 @@ TEST(RankMessages, EveryKindIsReadBack) {
   ExpectSameLine(RankRendezvous{"00ff"});
   ExpectSameLine(RankProgress{3, 2, 100, Stage::kCollective, 2.5, 99});
   ExpectSameLine(RankProgress{});
-  ExpectSameLine(RankMetrics{{{"loss", 3, std::nullopt, "", 2.5, 1000},
-                              {"memory_params_bytes", 0, 1, "after_forward", 7, 1001}}});
+  ExpectSameLine(RankMetrics{{{"loss", 3, std::nullopt, std::nullopt, 2.5, 1000},
+                              {"memory_params_bytes", 0, 1, Phase::kAfterForward, 7, 1001}}});
   ExpectSameLine(RankSaved{"final", "/out", 4096, "folder 1 2 boot\nfile 3 4 weights\n"});
   ExpectSameLine(RankSaved{"checkpoint", "/out/step-3", 1, "", {"/out/step-1", "/out/step-2"}});
   ExpectSameLine(RankNotice{"no checkpoint of step 5: disk full"});
@@ -56,12 +56,12 @@ TEST(RankMessages, EveryKindIsReadBack) {
 
 TEST(RankMessages, AMetricPointKeepsItsFields) {
   const auto read = RankMessageFromLine(ToLine(
-      RankMessage(RankMetrics{{{"memory_params_bytes", 5, 2, "after_forward", 7.5, 1001}}})));
+      RankMessage(RankMetrics{{{"memory_params_bytes", 5, 2, Phase::kAfterForward, 7.5, 1001}}})));
   const MetricPoint& point = std::get<RankMetrics>(*read).points.at(0);
   EXPECT_EQ(point.name, "memory_params_bytes");
   EXPECT_EQ(point.step, 5);
   EXPECT_EQ(point.rank, 2);
-  EXPECT_EQ(point.phase, "after_forward");
+  EXPECT_EQ(point.phase, Phase::kAfterForward);
   EXPECT_EQ(point.value, 7.5);
   EXPECT_EQ(point.time, 1001);
 }
@@ -115,7 +115,11 @@ TEST(RankMessages, ABadPointIsNamedByItsPlace) {
   EXPECT_THAT(message({std::string(129, 'x'), 1}), HasSubstr("points[1].name: expected 1"));
   EXPECT_THAT(message({"loss", -1}), HasSubstr("points[1].step: -1: expected"));
   EXPECT_THAT(message({"loss", 1, kMaxRank + 1}), HasSubstr("points[1].rank: expected"));
-  EXPECT_THAT(message({"loss", 1, 0, "afterwards"}), HasSubstr("points[1].phase: expected"));
+  EXPECT_THAT(RankMessageFromLine(R"({"type":"metrics","points":[{"name":"loss","step":1,)"
+                                  R"("value":0,"time":0,"phase":"afterwards"}]})")
+                  .error()
+                  .message,
+              HasSubstr("points[0].phase: 'afterwards' is not known"));
 }
 
 TEST(OomDetailJson, IsReadBackAndNamesItsFaults) {

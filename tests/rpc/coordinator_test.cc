@@ -423,7 +423,8 @@ TEST(Retention, PointsOfAJobThatEndedLongAgoGoAndTheAuditLogSaysSo) {
   status.end = job::AttemptEnd{.outcome = job::Outcome::kSucceeded};
   core::MetricRows losses{{{1}, 1, 0}, {}};
   for (int64_t step = 0; step < kSteps; ++step)
-    losses.points.push_back({"loss", step, std::nullopt, "", 1.0 / double(step + 1), step});
+    losses.points.push_back(
+        {"loss", step, std::nullopt, std::nullopt, 1.0 / double(step + 1), step});
   ASSERT_TRUE(
       sqlite->Apply({{core::SubmissionRow{"r1"}, row, core::UpdateJob{{1}, status}, losses}, {}})
           .ok());

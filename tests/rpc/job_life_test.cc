@@ -15,7 +15,7 @@ namespace {
 using Stub = v1::Coordinator::Stub;
 
 job::MetricPoint Loss(int64_t step, double value) {
-  return {"loss", step, std::nullopt, "", value, 1'700'000'000'000'000 + step};
+  return {"loss", step, std::nullopt, std::nullopt, value, 1'700'000'000'000'000 + step};
 }
 
 TEST(JobLife, FromSubmitToSuccess) {

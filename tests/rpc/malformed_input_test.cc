@@ -245,7 +245,7 @@ TEST(MalformedInput, AMessageThatCannotBeReadIsSkippedAndTheStreamGoesOn) {
   worker.Send(damaged);
   worker.Send(v1::WorkerMessage());
   worker.BeginTraining(rank);
-  worker.Report(rank, job::RankMetrics{{{"loss", 0, std::nullopt, "", std::nan(""), 1}}});
+  worker.Report(rank, job::RankMetrics{{{"loss", 0, std::nullopt, std::nullopt, std::nan(""), 1}}});
   worker.WaitForAck(rank, 3);
   worker.Succeed(rank);
   EXPECT_EQ(site.WaitForState(job, "FINISHED").outcome(), "SUCCEEDED");

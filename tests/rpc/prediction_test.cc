@@ -124,13 +124,14 @@ TEST_F(PredictionTest, EarlierRunsOfTheSameShapeAreToldByDevice) {
   worker_.BeginTraining(rank);
   std::vector<job::MetricPoint> points;
   for (const double seconds : {9.0, 1.0, 3.0, 2.0}) {
-    points.push_back({"step_seconds", static_cast<int64_t>(points.size()), std::nullopt, "",
-                      seconds, 1'700'000'000'000'000});
+    points.push_back({"step_seconds", static_cast<int64_t>(points.size()), std::nullopt,
+                      std::nullopt, seconds, 1'700'000'000'000'000});
   }
   const base::WallMicros placed = site_.Get("j1").attempts(0).started_at();
-  points.push_back({"load_seconds", 0, 0, "", 7.0, placed + 9'500'000});
+  points.push_back({"load_seconds", 0, 0, std::nullopt, 7.0, placed + 9'500'000});
   for (const int64_t step : {1, 2})
-    points.push_back({"gpu_power_watts", step, 0, "", 300.0 * static_cast<double>(step), placed});
+    points.push_back(
+        {"gpu_power_watts", step, 0, std::nullopt, 300.0 * static_cast<double>(step), placed});
   worker_.Report(rank, job::RankMetrics{points});
   worker_.Succeed(rank);
   site_.WaitForState("j1", "FINISHED");

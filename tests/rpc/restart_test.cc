@@ -100,14 +100,14 @@ TEST(Restart, ARunningJobGoesOnAndEachPointIsStoredOnce) {
   TestSite site;
   FakeWorker worker("a/0");
   const auto [job, rank] = Train(site, worker, "survivor");
-  worker.Report(rank, job::RankMetrics{{{"loss", 0, std::nullopt, "", 4.0, 1}}});
+  worker.Report(rank, job::RankMetrics{{{"loss", 0, std::nullopt, std::nullopt, 4.0, 1}}});
   worker.WaitForAck(rank, 3);
   worker.Log(rank, 0, "one\n");
   worker.WaitForLogAck(rank, 4);
 
   site.Stop();
   worker.Disconnect();
-  worker.Report(rank, job::RankMetrics{{{"loss", 1, std::nullopt, "", 3.0, 2}}});
+  worker.Report(rank, job::RankMetrics{{{"loss", 1, std::nullopt, std::nullopt, 3.0, 2}}});
   site.Start();
   EXPECT_EQ(site.Get(job).view().state(), "RUNNING") << "before its worker is back";
 

@@ -38,7 +38,7 @@ class PointThinnerTest : public testing::Test {
   void Put(int64_t job, const std::string& name, int64_t steps, Value value) {
     std::vector<job::MetricPoint> points;
     for (int64_t step = 0; step < steps; ++step)
-      points.push_back({name, step, std::nullopt, "", value(step), 1000 + step});
+      points.push_back({name, step, std::nullopt, std::nullopt, value(step), 1000 + step});
     ASSERT_TRUE(store_->Apply({{core::MetricRows{{{job}, 1, 0}, std::move(points)}}, {}}).ok());
   }
   std::map<int64_t, double> Points(int64_t job, const std::string& name) {

@@ -114,7 +114,7 @@ Batch EveryRow() {
       core::LeaseRow{2, "early", "bob", "lease-2", {"a/0"}, 180, 190, 168, 190},
       core::EventRow{id, 101, "submitted"},
       core::EventRow{id, 102, "placed"},
-      core::MetricRows{{id, 2, 0}, {{"loss", 0, std::nullopt, "", 2.5, 170}}},
+      core::MetricRows{{id, 2, 0}, {{"loss", 0, std::nullopt, std::nullopt, 2.5, 170}}},
       core::AckRow{{id, 2, 1}, 41},
       core::ArtefactRow{{id, 2, 0}, {"final", "/out", 4096}, 170},
       core::ContinuationRow{id, {4, 0, "Once", " upon"}}};

@@ -34,7 +34,7 @@ class StoreMetricsTest : public testing::Test {
   void PutLosses(int64_t attempt, int64_t step, const std::vector<double>& values) {
     std::vector<job::MetricPoint> points;
     for (const double value : values)
-      points.push_back({"loss", step++, std::nullopt, "", value, 1000 + step});
+      points.push_back({"loss", step++, std::nullopt, std::nullopt, value, 1000 + step});
     Put(attempt, std::move(points));
   }
   job::MetricSummary Summary() { return reader_->Summaries(kJob).value().at(0); }
@@ -55,29 +55,29 @@ class StoreMetricsTest : public testing::Test {
 };
 
 TEST_F(StoreMetricsTest, PointsComeBackInOrderOfNameRankPhaseAndStep) {
-  Put(1, {{"step_seconds", 1, 0, "", 0.5, 11},
-          {"loss", 1, std::nullopt, "", 2, 12},
-          {"loss", 0, std::nullopt, "", 3, 13},
-          {"step_seconds", 0, 1, "", 0.25, 14},
-          {"memory_params_bytes", 0, 1, "before_forward", 7, 15},
-          {"memory_params_bytes", 0, 1, "after_forward", 8, 16}});
+  Put(1, {{"step_seconds", 1, 0, std::nullopt, 0.5, 11},
+          {"loss", 1, std::nullopt, std::nullopt, 2, 12},
+          {"loss", 0, std::nullopt, std::nullopt, 3, 13},
+          {"step_seconds", 0, 1, std::nullopt, 0.25, 14},
+          {"memory_params_bytes", 0, 1, job::Phase::kBeforeForward, 7, 15},
+          {"memory_params_bytes", 0, 1, job::Phase::kAfterForward, 8, 16}});
   const std::vector<job::MetricPoint> points = Points();
   ASSERT_EQ(points.size(), 6u);
   EXPECT_EQ(points[0].value, 3);
   EXPECT_EQ(points[0].rank, std::nullopt);
   EXPECT_EQ(points[1].value, 2);
-  EXPECT_EQ(points[2].phase, "after_forward");
-  EXPECT_EQ(points[3].phase, "before_forward");
+  EXPECT_EQ(points[2].phase, job::Phase::kAfterForward);
+  EXPECT_EQ(points[3].phase, job::Phase::kBeforeForward);
   EXPECT_EQ(points[4].rank, 0);
   EXPECT_EQ(points[5].rank, 1);
   EXPECT_EQ(points[5].time, 14);
 }
 
 TEST_F(StoreMetricsTest, FiltersByNameAndRank) {
-  Put(1, {{"a", 0, 0, "", 1, 0},
-          {"b", 0, 0, "", 2, 0},
-          {"b", 0, 1, "", 3, 0},
-          {"b", 0, std::nullopt, "", 4, 0}});
+  Put(1, {{"a", 0, 0, std::nullopt, 1, 0},
+          {"b", 0, 0, std::nullopt, 2, 0},
+          {"b", 0, 1, std::nullopt, 3, 0},
+          {"b", 0, std::nullopt, std::nullopt, 4, 0}});
   EXPECT_EQ(Points({.names = {"b"}}).size(), 3u);
   ASSERT_EQ(Points({.names = {"b"}, .rank = 1}).size(), 1u);
   EXPECT_EQ(Points({.names = {"b"}, .rank = 1})[0].value, 3);
@@ -157,7 +157,7 @@ TEST_F(StoreMetricsTest, WhoHasSeenEnoughIsNotGivenMore) {
 
 TEST_F(StoreMetricsTest, ACounterGoesOnOverAttemptsFromWhereItBegins) {
   const auto put = [&](int64_t attempt, int64_t step, double joules) {
-    Put(attempt, {{"gpu_energy_joules", step, 0, "", joules, 0}});
+    Put(attempt, {{"gpu_energy_joules", step, 0, std::nullopt, joules, 0}});
   };
   put(1, 5, 250);
   EXPECT_EQ(Summary().max, 250) << "of one sample";
@@ -176,19 +176,20 @@ TEST_F(StoreMetricsTest, ACounterGoesOnOverAttemptsFromWhereItBegins) {
 
 TEST_F(StoreMetricsTest, AListingsThroughputIsTheTotalOverTheTimeOfTheSteps) {
   EXPECT_EQ(reader_->Jobs({}).value().at(0).tokens_per_second, std::nullopt);
-  Put(1, {{"step_seconds", 0, std::nullopt, "", 3, 0},
-          {"tokens", 0, std::nullopt, "", 300, 0},
-          {"tokens_per_second", 0, std::nullopt, "", 100, 0},
-          {"step_seconds", 1, std::nullopt, "", 1, 0},
-          {"tokens", 1, std::nullopt, "", 500, 0},
-          {"tokens_per_second", 1, std::nullopt, "", 500, 0}});
+  Put(1, {{"step_seconds", 0, std::nullopt, std::nullopt, 3, 0},
+          {"tokens", 0, std::nullopt, std::nullopt, 300, 0},
+          {"tokens_per_second", 0, std::nullopt, std::nullopt, 100, 0},
+          {"step_seconds", 1, std::nullopt, std::nullopt, 1, 0},
+          {"tokens", 1, std::nullopt, std::nullopt, 500, 0},
+          {"tokens_per_second", 1, std::nullopt, std::nullopt, 500, 0}});
   EXPECT_EQ(reader_->Jobs({}).value().at(0).tokens_per_second, 200);
 }
 
 TEST_F(StoreMetricsTest, ABatchThatFailsLeavesTheSummaryAsItWas) {
   PutLosses(1, 0, {4});
   Batch batch;
-  batch.rows.push_back(core::MetricRows{{kJob, 1, 0}, {{"loss", 1, std::nullopt, "", 100, 0}}});
+  batch.rows.push_back(
+      core::MetricRows{{kJob, 1, 0}, {{"loss", 1, std::nullopt, std::nullopt, 100, 0}}});
   batch.rows.push_back(core::EventRow{{999}, 0, "of no job"});
   EXPECT_FALSE(store_->Apply(batch).ok());
   PutLosses(1, 1, {6});

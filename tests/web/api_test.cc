@@ -47,13 +47,14 @@ class WebApi : public testing::Test {
     constexpr int kPointsPerReport = 500;
     std::vector<job::MetricPoint> points;
     for (int step = 0; step < steps; ++step) {
-      points.push_back({"loss", step, std::nullopt, "", 4.0 - 0.001 * step, 1'000'000 + step});
+      points.push_back(
+          {"loss", step, std::nullopt, std::nullopt, 4.0 - 0.001 * step, 1'000'000 + step});
       if (step % kPointsPerReport == 0)
         worker_.Report(job_.rank, job::RankMetrics{std::exchange(points, {})});
     }
-    for (const char* phase : {"before_forward", "after_forward"})
+    for (const job::Phase phase : {job::Phase::kBeforeForward, job::Phase::kAfterForward})
       points.push_back({"memory_params_bytes", 0, 0, phase, 1024.0, 1'000'000});
-    points.push_back({"loss", steps, std::nullopt, "", std::nan(""), 2'000'000});
+    points.push_back({"loss", steps, std::nullopt, std::nullopt, std::nan(""), 2'000'000});
     worker_.Report(job_.rank, job::RankMetrics{points});
     worker_.Report(job_.rank, job::RankProgress{.step = steps + 1, .steps = 5000, .loss = 2.5});
     site_.WaitFor(job_.id, [&](const v1::JobView& view) { return view.step() == steps + 1; });
@@ -150,7 +151,7 @@ TEST_F(WebApi, ACurveThatIsAskedForAgainGoesOnWhereItEnded) {
   for (int step = 701; step < 1400; step += 100) {
     std::vector<job::MetricPoint> points;
     for (int i = step; i < step + 100; ++i)
-      points.push_back({"loss", i, std::nullopt, "", 1.0 + i % 7, 3'000'000 + i});
+      points.push_back({"loss", i, std::nullopt, std::nullopt, 1.0 + i % 7, 3'000'000 + i});
     worker_.Report(job_.rank, job::RankMetrics{points});
     worker_.Report(job_.rank, job::RankProgress{.step = step + 100, .steps = 5000});
     site_.WaitFor(job_.id, [&](const v1::JobView& view) { return view.step() == step + 100; });

@@ -14,7 +14,7 @@ class CurveIndexTest : public testing::Test {
   void Add(int64_t first, int64_t last, double value, std::optional<int64_t> rank = std::nullopt) {
     std::vector<job::MetricPoint> points;
     for (int64_t step = first; step <= last; ++step)
-      points.push_back({"loss", step, rank, "", value, step});
+      points.push_back({"loss", step, rank, std::nullopt, value, step});
     job_.Add(std::move(points), rank.value_or(0));
   }
 

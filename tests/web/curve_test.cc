@@ -13,7 +13,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 job::MetricPoint PointAt(int64_t step, double value) {
-  return {"loss", step, std::nullopt, "", value, 1000 + step};
+  return {"loss", step, std::nullopt, std::nullopt, value, 1000 + step};
 }
 
 TEST(Curve, FewPointsComeBackAsTheyAre) {

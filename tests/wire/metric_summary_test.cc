@@ -17,7 +17,7 @@ std::optional<T> Maybe(const rc::Gen<T>& gen) {
 RC_GTEST_PROP(MetricSummary, ComesBackAsItWas, ()) {
   const job::MetricSummary summary{.name = "tokens",
                                    .rank = Maybe(rc::gen::inRange<int64_t>(0, 100)),
-                                   .phase = "after_forward",
+                                   .phase = job::Phase::kAfterForward,
                                    .latest = *rc::gen::arbitrary<double>(),
                                    .min = *rc::gen::arbitrary<double>(),
                                    .max = *rc::gen::arbitrary<double>(),

@@ -31,8 +31,8 @@ base::Result<EventFile> EventFile::Make(const job::RankPlan& plan, int64_t first
 base::Status EventFile::Add(const std::vector<job::MetricPoint>& points) {
   std::string events;
   for (const job::MetricPoint& point : points) {
-    events += track::ScalarEvent(track::CurveName(point.name, point.rank, point.phase), point.step,
-                                 point.value, point.time);
+    events += track::ScalarEvent(track::CurveName(point.name, point.rank, Name(point.phase)),
+                                 point.step, point.value, point.time);
   }
   return Write(events);
 }

@@ -93,7 +93,7 @@ void Reporter::Record(job::Metric metric, int64_t step, double value,
   points_.push_back({.name = std::string(info.name),
                      .step = step,
                      .rank = of_gang ? std::nullopt : std::optional(rank_),
-                     .phase = phase ? std::string(job::Name(*phase)) : "",
+                     .phase = phase,
                      .value = value,
                      .time = clock_.Wall()});
   if (tracks_ && tracked_.size() < kMaxPendingPoints) tracked_.push_back(points_.back());
