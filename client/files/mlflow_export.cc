@@ -1,5 +1,14 @@
-#include "client/files/mlflow_export.h"
-
+// Jobs as a file store of MLflow, which `mlflow ui --backend-store-uri` reads:
+//
+//   EXPERIMENT/meta.yaml                     the group, or the only job
+//   EXPERIMENT/RUN/meta.yaml                 a job: name, user, status, start and end
+//   EXPERIMENT/RUN/params/KEY                a setting of the resolved job
+//   EXPERIMENT/RUN/tags/KEY                  its own tags, and mlflow.… and trainctl.… of ours
+//   EXPERIMENT/RUN/metrics/CURVE             a line a point: milliseconds, value, step; "." for "/"
+//   EXPERIMENT/RUN/artifacts                 job.json and report.md
+//
+// Ids are made of ours and of the time of submission. So what is exported again has the same, and
+// what two sites export has not.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -9,6 +18,7 @@
 
 #include "client/files/run_again.h"
 #include "client/files/tracked_run.h"
+#include "client/files/tracker_exports.h"
 #include "client/show/decoded.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"

@@ -1,7 +1,8 @@
-#include "client/files/tensorboard_export.h"
-
+// Jobs' curves as runs of TensorBoard: for each job one event file in a folder, with a scalar for
+// each curve (tracked_run.h).
 #include "client/files/job_export.h"
 #include "client/files/tracked_run.h"
+#include "client/files/tracker_exports.h"
 #include "common/track/tensorboard_events.h"
 
 namespace trainctl::client {

@@ -1,9 +1,5 @@
 #include "client/files/tracker_exports.h"
 
-#include "client/files/mlflow_export.h"
-#include "client/files/tensorboard_export.h"
-#include "client/files/wandb_export.h"
-
 namespace trainctl::client {
 
 std::span<const TrackerExport> TrackerExports() {

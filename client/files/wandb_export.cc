@@ -1,5 +1,6 @@
-#include "client/files/wandb_export.h"
-
+// Jobs as offline runs of Weights & Biases, which `wandb sync` uploads: for each a folder
+// offline-run-TIME-ID with run-ID.wandb. The group, or the only job, is the project. A point is of
+// its step's row, of whichever rank and phase; all of a job's points are held in memory.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "client/files/tracked_run.h"
+#include "client/files/tracker_exports.h"
 #include "client/files/wandb_records.h"
 #include "client/show/decoded.h"
 #include "client/show/escaping.h"

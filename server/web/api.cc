@@ -21,12 +21,10 @@
 #include "server/views/encode_comparison.h"
 #include "server/views/encode_lease.h"
 #include "server/views/encode_site.h"
-#include "server/web/advice_document.h"
 #include "server/web/curve_reads.h"
+#include "server/web/documents.h"
 #include "server/web/exposition.h"
-#include "server/web/job_memory.h"
 #include "server/web/log_excerpt.h"
-#include "server/web/metric_list.h"
 #include "server/web/page.h"
 #include "server/web/site_metrics.h"
 

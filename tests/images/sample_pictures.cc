@@ -5,7 +5,7 @@
 
 #include "common/base/file.h"
 #include "tests/checkout.h"
-#include "worker/rank/images/webp.h"
+#include "worker/rank/images/codecs.h"
 
 namespace trainctl::images {
 

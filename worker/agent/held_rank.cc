@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "common/base/file.h"
-#include "common/job/needed_paths.h"
+#include "common/job/hub_id.h"
+#include "common/job/trains.h"
 #include "common/rank/cpu_list.h"
 #include "common/rank/rank_json.h"
 #include "proto/trainctl.pb.h"
@@ -30,6 +31,25 @@ std::optional<double> ReadEnergyAtStart(const std::string& folder) {
   return json["energy_joules_at_start"].is_number()
              ? std::optional(json["energy_joules_at_start"].get<double>())
              : std::nullopt;
+}
+
+struct NeededPath {
+  std::string key;  // of the job, as in "eval.images[1]"
+  std::string path;
+};
+
+// What the rank reads on this host. Without checkpoints, which ranks look for together. Without ids
+// of models, which the rank seeks in the Hugging Face cache.
+std::vector<NeededPath> NeededPaths(const job::JobSpec& job) {
+  std::vector<NeededPath> paths;
+  if (!job::IsHubId(job.model.path)) paths.push_back({"model.path", job.model.path});
+  if (job::Trains(job)) {
+    paths.push_back({"data.path", job.data.path});
+    if (job.data.val_path) paths.push_back({"data.val_path", *job.data.val_path});
+  }
+  for (size_t i = 0; i < job.eval.images.size(); ++i)
+    paths.push_back({"eval.images[" + std::to_string(i) + "]", job.eval.images[i]});
+  return paths;
 }
 
 // Whatever the coordinator left to this host.
@@ -95,8 +115,7 @@ base::Status HeldRank::Prepare(const Launch& launch, ShimCommand& command) {
     command.arguments.insert(command.arguments.end(), {option, value});
   };
   add("--host", launch.host);
-  for (const job::NeededPath& need : job::NeededPaths(plan->job))
-    add("--needs", need.key + "=" + need.path);
+  for (const NeededPath& need : NeededPaths(plan->job)) add("--needs", need.key + "=" + need.path);
   nlohmann::json attempt = nlohmann::json::object();
   if (launch.energy_joules) attempt["energy_joules_at_start"] = *launch.energy_joules;
   if (const base::Status written =

@@ -10,7 +10,6 @@
 #include "worker/rank/arrow/cells.h"
 #include "worker/rank/arrow/columns.h"
 #include "worker/rank/arrow/errors.h"
-#include "worker/rank/arrow/picture_cells.h"
 #include "worker/rank/tables/open_table.h"
 
 namespace trainctl::tables {

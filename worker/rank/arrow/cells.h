@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
+
+#include "worker/rank/arrow/batches.h"
 
 namespace trainctl::tables {
 
@@ -31,5 +34,10 @@ class CellBudget {
 // that is not UTF-8. The array is one that ValidateFull has found whole. Where the budget is spent
 // within it, the value is not whole.
 nlohmann::json CellOf(const arrow::Array& array, int64_t index, CellBudget* budget);
+
+// A picture's, as tables::CellKind::kPicture says. The array is of the last batch of the source;
+// path is the file's.
+nlohmann::json PictureCellOf(const arrow::Array& array, int64_t index, const BatchSource& source,
+                             const std::string& path, CellBudget* budget);
 
 }  // namespace trainctl::tables

@@ -3,9 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "worker/rank/images/jpeg.h"
-#include "worker/rank/images/png.h"
-#include "worker/rank/images/webp.h"
+#include "worker/rank/images/codecs.h"
 
 namespace trainctl::images {
 

@@ -1,4 +1,4 @@
-#include "worker/rank/images/jpeg.h"
+#include "worker/rank/images/codecs.h"
 
 #include <csetjmp>
 #include <cstdio>

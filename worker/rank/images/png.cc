@@ -1,4 +1,4 @@
-#include "worker/rank/images/png.h"
+#include "worker/rank/images/codecs.h"
 
 #include <png.h>
 

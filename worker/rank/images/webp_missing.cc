@@ -1,4 +1,4 @@
-#include "worker/rank/images/webp.h"
+#include "worker/rank/images/codecs.h"
 
 namespace trainctl::images {
 

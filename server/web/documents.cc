@@ -1,0 +1,99 @@
+#include "server/web/documents.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "common/job/job_json.h"
+#include "common/rank/metric.h"
+#include "common/record/memory_record.h"
+
+namespace trainctl::web {
+namespace {
+
+using record::Json;
+
+Json WayRecord(const job::JobSpec& job, const advice::Way& way) {
+  const auto of_time = [&way](auto member) {
+    return way.time ? Json(*way.time.*member) : Json(nullptr);
+  };
+  const std::optional<double> energy = way.energy_joules();
+  return {{"overrides", advice::OverridesOf(job, way)},
+          {"devices", way.job.devices},
+          {"total_seconds", of_time(&job::TimeEstimate::total_seconds)},
+          {"step_seconds", of_time(&job::TimeEstimate::step_seconds)},
+          {"energy_joules", energy ? Json(*energy) : Json(nullptr)},
+          {"earlier_runs", of_time(&job::TimeEstimate::earlier_runs)},
+          {"peak_allocated_bytes", way.peak_bytes()}};
+}
+
+std::optional<int64_t> SmallestDevice(const v1::JobView& view, const v1::WorkersResponse& site) {
+  std::optional<int64_t> smallest;
+  for (const v1::WorkerView& worker : site.workers()) {
+    const auto& placement = view.placement();
+    if (std::find(placement.begin(), placement.end(), worker.name()) == placement.end()) continue;
+    const int64_t bytes = worker.device().memory_bytes();
+    if (bytes > 0) smallest = std::min(smallest.value_or(bytes), bytes);
+  }
+  return smallest;
+}
+
+std::optional<int64_t> LimitOf(const v1::JobDetail& detail, const v1::WorkersResponse& site) {
+  const auto job = job::FromJson(detail.job_json());
+  const auto device = SmallestDevice(detail.view(), site);
+  if (!job || !job->resources.gpu_memory_limit_bytes) return device;
+  const int64_t own = *job->resources.gpu_memory_limit_bytes;
+  return std::min(own, device.value_or(own));
+}
+
+// A total of another metric's points has none of its own.
+bool HasPoints(const job::MetricInfo& metric) {
+  return metric.reduction != job::Reduction::kTotal || metric.of == metric.id;
+}
+
+}  // namespace
+
+Json AdviceDocument(const coordinator::JobAdvice& advice) {
+  Json front = Json::array(), fitting = Json::array(), excluded = Json::array();
+  for (const advice::Way& way : advice.front) front.push_back(WayRecord(advice.job, way));
+  for (const advice::Way& way : advice.ways.fitting) {
+    if (way.time) fitting.push_back({way.time->total_seconds, way.peak_bytes()});
+  }
+  for (const advice::Exclusion& exclusion : advice.ways.excluded)
+    excluded.push_back({{"reason", exclusion.reason}, {"ways", exclusion.ways}});
+  return {{"name", advice.job.name},
+          {"device", advice.device_name},
+          {"devices", advice.devices},
+          {"considered", advice.ways.considered},
+          {"limit_bytes", advice.ways.asked.limit_bytes},
+          {"asked", WayRecord(advice.job, advice.ways.asked)},
+          {"front", std::move(front)},
+          {"fitting", std::move(fitting)},
+          {"excluded", std::move(excluded)}};
+}
+
+Json MemoryDocument(const v1::JobDetail& detail, const v1::WorkersResponse& site) {
+  Json rows = Json::array();
+  for (const record::MemoryRow& row : record::MemoryRows(detail)) {
+    Json one = record::MemoryRecord(row);
+    one["label"] = row.kind->label;
+    one["is_part"] = row.kind->is_part;
+    rows.push_back(std::move(one));
+  }
+  const auto limit = LimitOf(detail, site);
+  return {{"rows", rows}, {"limit_bytes", limit ? Json(*limit) : Json(nullptr)}};
+}
+
+Json MetricsDocument() {
+  Json metrics = Json::array();
+  for (const job::MetricInfo& metric : job::Metrics()) {
+    if (!HasPoints(metric)) continue;
+    metrics.push_back({{"name", metric.name},
+                       {"label", metric.label},
+                       {"unit", metric.unit},
+                       {"section", job::Name(metric.section)}});
+  }
+  return {{"metrics", std::move(metrics)}};
+}
+
+}  // namespace trainctl::web

@@ -1,0 +1,25 @@
+// What pages ask for beside the records that the command line has too: other ways to run a job, its
+// memory, and which metrics have curves. Pure.
+#pragma once
+
+#include "common/record/document.h"
+#include "proto/trainctl.pb.h"
+#include "server/coordinator/job_advice.h"
+
+namespace trainctl::web {
+
+// {"name", "device", "devices", "considered", "limit_bytes", "asked": way, "front": [way],
+// "fitting": [[seconds, bytes]], "excluded": [{"reason", "ways"}]}. A way is {"overrides",
+// "devices", "total_seconds", "step_seconds", "energy_joules", "earlier_runs",
+// "peak_allocated_bytes"}; its times and its energy are null where they are not known.
+record::Json AdviceDocument(const coordinator::JobAdvice& advice);
+
+// {"rows", "limit_bytes"}: a row is a MemoryRecord with "label" and "is_part" of its kind. The
+// limit is the job's own, or the smallest device's that it ran on; null: not known.
+record::Json MemoryDocument(const v1::JobDetail& detail, const v1::WorkersResponse& site);
+
+// {"metrics": [{"name", "label", "unit", "section"}, …]}, in the order of job::Metrics(). section:
+// where compare shows it; "": nowhere.
+record::Json MetricsDocument();
+
+}  // namespace trainctl::web
