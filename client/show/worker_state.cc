@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "common/job/worker_state.h"
+#include "client/show/decoded.h"
 
 namespace trainctl::client {
 
@@ -20,6 +20,36 @@ Style StyleOfWorkerState(std::string_view state) {
     case job::WorkerState::kDirty: return Style::kBad;
   }
   return Style::kBad;
+}
+
+void WorkerCounts::Add(const v1::WorkerView& worker) {
+  ++devices;
+  drained += worker.has_drain();
+  const std::optional<job::WorkerState> state = StateOf(worker);
+  if (!state) return;
+  switch (*state) {
+    case job::WorkerState::kBusy: ++busy; break;
+    case job::WorkerState::kLost: ++lost; break;
+    case job::WorkerState::kBad: ++bad; break;
+    case job::WorkerState::kSuspect: ++suspect; break;
+    case job::WorkerState::kDirty: ++dirty; break;
+    case job::WorkerState::kReady:
+    case job::WorkerState::kDrained:
+    case job::WorkerState::kLeased: break;
+  }
+}
+
+std::string WorkerCounts::TroubleText(std::string_view not_free) const {
+  std::string text;
+  const auto add = [&text](int count, std::string_view word) {
+    if (count > 0) text.append(", ").append(std::to_string(count)).append(" ").append(word);
+  };
+  add(lost, "lost");
+  add(bad, "bad");
+  add(suspect, "suspect");
+  add(dirty, not_free);
+  add(drained, "drained");
+  return text;
 }
 
 }  // namespace trainctl::client

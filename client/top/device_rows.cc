@@ -40,20 +40,15 @@ std::string UsedText(int64_t used, int64_t total) {
 
 // The sums of a host's devices, and what it tells of itself.
 struct HostLoad {
-  int devices = 0, busy = 0, lost = 0, bad = 0, suspect = 0, dirty = 0, drained = 0, foreign = 0;
+  WorkerCounts count;
+  int foreign = 0;
   int64_t memory_used = 0, memory_total = 0;  // of GPUs
   double utilization = 0, watts = 0;
   int with_utilization = 0, with_watts = 0;
   std::optional<v1::HostSample> host;
 
   void Add(const v1::WorkerView& worker) {
-    ++devices;
-    busy += StateOf(worker) == job::WorkerState::kBusy;
-    lost += StateOf(worker) == job::WorkerState::kLost;
-    bad += StateOf(worker) == job::WorkerState::kBad;
-    suspect += StateOf(worker) == job::WorkerState::kSuspect;
-    dirty += StateOf(worker) == job::WorkerState::kDirty;
-    drained += worker.has_drain();
+    count.Add(worker);
     foreign += worker.device_sample().foreign_size() > 0;
     if (worker.has_host_sample()) host = worker.host_sample();
     if (!IsSampledGpu(worker)) return;
@@ -171,12 +166,9 @@ std::vector<std::string> AllDevices(const SiteView& site, const Paper& paper) {
 }
 
 std::string DevicesText(const HostLoad& load) {
-  std::string text = std::to_string(load.busy) + " of " + std::to_string(load.devices) + " busy";
-  if (load.lost > 0) text += ", " + std::to_string(load.lost) + " lost";
-  if (load.bad > 0) text += ", " + std::to_string(load.bad) + " bad";
-  if (load.suspect > 0) text += ", " + std::to_string(load.suspect) + " suspect";
-  if (load.dirty > 0) text += ", " + std::to_string(load.dirty) + " not free";
-  if (load.drained > 0) text += ", " + std::to_string(load.drained) + " drained";
+  const WorkerCounts& count = load.count;
+  std::string text = std::to_string(count.busy) + " of " + std::to_string(count.devices) + " busy" +
+                     count.TroubleText("not free");
   if (load.foreign > 0) text += ", " + std::to_string(load.foreign) + " used by others";
   return text;
 }
@@ -190,7 +182,7 @@ std::vector<std::string> HostsAlone(const SiteView& site, const Paper& paper) {
                 {.header = "HOST CPU", .goes = 2},
                 {.header = "HOST MEMORY", .right = true, .goes = 3}});
   for (const auto& [name, load] : HostsOf(site)) {
-    const bool bad = load.lost + load.bad + load.dirty > 0;
+    const bool bad = load.count.lost + load.count.bad + load.count.dirty > 0;
     const double mean = load.utilization / std::max(1, load.with_utilization);
     grid.AddRow({{name, Style::kStrong},
                  {DevicesText(load), bad ? Style::kBad : Style::kPlain},

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <utility>
 
-#include "client/show/decoded.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
+#include "client/show/worker_state.h"
 #include "client/top/device_rows.h"
 #include "client/top/grid.h"
 #include "client/top/job_rows.h"
@@ -60,19 +60,14 @@ std::string StyledCut(const std::string& text, Style style, const Paper& paper) 
 }
 
 std::string CountsText(const SiteView& site) {
-  int busy = 0, lost = 0, faulty = 0, dirty = 0;
-  for (const v1::WorkerView& worker : site.workers) {
-    busy += StateOf(worker) == job::WorkerState::kBusy;
-    lost += StateOf(worker) == job::WorkerState::kLost;
-    faulty +=
-        StateOf(worker) == job::WorkerState::kBad || StateOf(worker) == job::WorkerState::kSuspect;
-    dirty += StateOf(worker) == job::WorkerState::kDirty;
-  }
-  std::string text = std::to_string(busy) + " of " +
-                     Plural(static_cast<int64_t>(site.workers.size()), "device") + " busy";
-  if (lost > 0) text += ", " + std::to_string(lost) + " lost";
+  WorkerCounts count;
+  for (const v1::WorkerView& worker : site.workers) count.Add(worker);
+  const int faulty = count.bad + count.suspect;
+  std::string text =
+      std::to_string(count.busy) + " of " + Plural(count.devices, "device") + " busy";
+  if (count.lost > 0) text += ", " + std::to_string(count.lost) + " lost";
   if (faulty > 0) text += ", " + std::to_string(faulty) + " faulty";
-  if (dirty > 0) text += ", " + std::to_string(dirty) + " not free";
+  if (count.dirty > 0) text += ", " + std::to_string(count.dirty) + " not free";
   return text + " · " + std::to_string(site.running.size()) + " running, " +
          std::to_string(site.queued.size()) + " queued";
 }

@@ -9,6 +9,7 @@
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
+#include "client/show/worker_state.h"
 #include "client/verbs/verb.h"
 
 namespace trainctl::client {
@@ -63,30 +64,12 @@ std::string JobsInView(const std::vector<v1::JobView>& views, int64_t now,
 
 // "host-a: 2 of 4 devices busy, 1 lost", one a host.
 std::string HostsText(const v1::ListResponse& response) {
-  struct Host {
-    int devices = 0, busy = 0, lost = 0, bad = 0, suspect = 0, dirty = 0, drained = 0;
-  };
-  std::map<std::string, Host> hosts;
-  for (const v1::WorkerView& worker : response.workers()) {
-    Host& host = hosts[worker.host()];
-    ++host.devices;
-    host.busy += StateOf(worker) == job::WorkerState::kBusy;
-    host.lost += StateOf(worker) == job::WorkerState::kLost;
-    host.bad += StateOf(worker) == job::WorkerState::kBad;
-    host.suspect += StateOf(worker) == job::WorkerState::kSuspect;
-    host.dirty += StateOf(worker) == job::WorkerState::kDirty;
-    host.drained += worker.has_drain();
-  }
+  std::map<std::string, WorkerCounts> hosts;
+  for (const v1::WorkerView& worker : response.workers()) hosts[worker.host()].Add(worker);
   std::string text;
   for (const auto& [name, host] : hosts) {
-    text +=
-        name + ": " + std::to_string(host.busy) + " of " + Plural(host.devices, "device") + " busy";
-    if (host.lost > 0) text += ", " + std::to_string(host.lost) + " lost";
-    if (host.bad > 0) text += ", " + std::to_string(host.bad) + " bad";
-    if (host.suspect > 0) text += ", " + std::to_string(host.suspect) + " suspect";
-    if (host.dirty > 0) text += ", " + std::to_string(host.dirty) + " not free of other processes";
-    if (host.drained > 0) text += ", " + std::to_string(host.drained) + " drained";
-    text += "\n";
+    text += name + ": " + std::to_string(host.busy) + " of " + Plural(host.devices, "device") +
+            " busy" + host.TroubleText("not free of other processes") + "\n";
   }
   return text.empty() ? "no workers: jobs stay queued until a trainworker registers\n" : text;
 }
