@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "common/base/size.h"
-#include "common/job/job_json.h"
-#include "common/rank/memory_kind.h"
 #include "common/record/memory_record.h"
 
 namespace trainctl::client {
@@ -76,14 +74,6 @@ std::vector<Part> PartsOf(const Measured& memory) {
   return parts;
 }
 
-// 0: there is none that is known.
-int64_t LimitOf(const v1::JobDetail& detail, int64_t device_bytes) {
-  const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
-  const int64_t asked = job.ok() ? job->resources.gpu_memory_limit_bytes.value_or(0) : 0;
-  if (asked == 0 || device_bytes == 0) return std::max(asked, device_bytes);
-  return std::min(asked, device_bytes);
-}
-
 std::string BarText(const Measured& memory, int64_t full, int width, const BarLayout& layout) {
   const auto cell_of = [&](int64_t bytes) {
     const double share = static_cast<double>(bytes) / static_cast<double>(full);
@@ -127,7 +117,8 @@ std::string MemoryBar(const v1::JobDetail& detail, const BarDevice& device,
                       const BarLayout& layout) {
   const std::optional<Measured> memory = MostOf(detail, device);
   if (!memory || memory->whole <= 0) return "";
-  const int64_t limit = LimitOf(detail, device.bytes);
+  const auto device_bytes = device.bytes > 0 ? std::optional(device.bytes) : std::nullopt;
+  const int64_t limit = record::MemoryLimit(detail, device_bytes).value_or(0);  // 0: not known
   const int64_t full = std::max({limit, memory->whole, memory->predicted_peak});
   const int width =
       layout.columns <= 0 ? kWidestBar : std::clamp(layout.columns / 4, kNarrowestBar, kWidestBar);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/estimate/memory_estimate.h"
+#include "common/job/job_json.h"
 
 namespace trainctl::record {
 namespace {
@@ -37,6 +38,14 @@ std::vector<MemoryRow> MemoryRows(const v1::JobDetail& detail) {
     }
   }
   return rows;
+}
+
+std::optional<int64_t> MemoryLimit(const v1::JobDetail& detail,
+                                   std::optional<int64_t> device_bytes) {
+  const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+  if (!job.ok() || !job->resources.gpu_memory_limit_bytes) return device_bytes;
+  const int64_t own = *job->resources.gpu_memory_limit_bytes;
+  return std::min(own, device_bytes.value_or(own));
 }
 
 Json MemoryRecord(const MemoryRow& row) {

@@ -22,6 +22,10 @@ struct MemoryRow {
 // In the order of kinds, then phases; only rows where one of the two is known.
 std::vector<MemoryRow> MemoryRows(const v1::JobDetail& detail);
 
+// What a rank may hold: the job's own limit, or its device's memory; nullopt: neither is known.
+std::optional<int64_t> MemoryLimit(const v1::JobDetail& detail,
+                                   std::optional<int64_t> device_bytes);
+
 // {"kind", "phase", "predicted_bytes", "measured_bytes", "error"}: error is (predicted − measured)
 // / measured; null: not known.
 Json MemoryRecord(const MemoryRow& row);

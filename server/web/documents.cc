@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "common/job/job_json.h"
 #include "common/rank/metric.h"
 #include "common/record/memory_record.h"
 
@@ -36,14 +35,6 @@ std::optional<int64_t> SmallestDevice(const v1::JobView& view, const v1::Workers
     if (bytes > 0) smallest = std::min(smallest.value_or(bytes), bytes);
   }
   return smallest;
-}
-
-std::optional<int64_t> LimitOf(const v1::JobDetail& detail, const v1::WorkersResponse& site) {
-  const auto job = job::FromJson(detail.job_json());
-  const auto device = SmallestDevice(detail.view(), site);
-  if (!job || !job->resources.gpu_memory_limit_bytes) return device;
-  const int64_t own = *job->resources.gpu_memory_limit_bytes;
-  return std::min(own, device.value_or(own));
 }
 
 // A total of another metric's points has none of its own.
@@ -80,7 +71,7 @@ Json MemoryDocument(const v1::JobDetail& detail, const v1::WorkersResponse& site
     one["is_part"] = row.kind->is_part;
     rows.push_back(std::move(one));
   }
-  const auto limit = LimitOf(detail, site);
+  const auto limit = record::MemoryLimit(detail, SmallestDevice(detail.view(), site));
   return {{"rows", rows}, {"limit_bytes", limit ? Json(*limit) : Json(nullptr)}};
 }
 
