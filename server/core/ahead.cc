@@ -26,7 +26,7 @@ Ahead LookAhead(const State& state, const Job& job, const Now& now) {
       if (next != stop->kind->heads.end()) walk.StopAt(*stop->kind, next);
       continue;
     }
-    const Job& other = state.jobs.at(place.job);
+    const Job& other = *head.job;
     ahead.holds.Add(other);  // all that any of its kind would hold
     const bool competes =
         std::ranges::any_of(wanted, [&](ClassId id) { return ahead.holds.Hinder(id, job); });

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <utility>
 
 #include "server/core/quota.h"
@@ -50,7 +49,7 @@ void Move(State& state, Job& job, const int64_t* share) {
     case Lane::kQueue:
       state.queue.Remove(job.demand, job.place(), job.longest_run);
       job.share = share;
-      return state.queue.Add(job.demand, job.place(), job.longest_run);
+      return state.queue.Add(job.demand, job.place(), job.longest_run, &job);
   }
 }
 
@@ -62,59 +61,56 @@ bool WaitsInTurn(const State& state, const Job& job) {
          !ExceedsQuota(state.options.policy, job.row) && !PossibleClasses(state, job).empty();
 }
 
-// Of each user who has a job that was submitted by then the first such. The jobs behind the first
-// that is newer are newer too: a clock that was set back makes them wait for it.
-std::map<std::string, const Job*> FirstSubmittedBy(const State& state, base::WallMicros then) {
-  std::map<std::string, const Job*> firsts;
-  for (const auto& [id, job] : state.jobs) {
-    if (job.row.submitted_at > then) break;
-    if (job.status.state != job::JobState::kQueued) continue;
-    const auto first = firsts.find(job.row.user);
-    const int64_t priority = job.row.spec.resources.priority;
-    if (first != firsts.end() && first->second->row.spec.resources.priority >= priority) continue;
-    if (WaitsInTurn(state, job)) firsts[job.row.user] = &job;
+// The first job of the user that waits, of those that were submitted by then. The jobs behind the
+// first that is newer are newer too: a clock that was set back makes them wait for it.
+const Job* FirstOf(const State& state, const std::string& user, base::WallMicros then) {
+  const auto of_user = state.jobs_of.find(user);
+  if (of_user == state.jobs_of.end()) return nullptr;
+  for (const auto& [priority, jobs] : of_user->second) {
+    for (const base::JobId id : jobs) {
+      const Job& job = state.jobs.at(id);
+      if (job.row.submitted_at > then) break;
+      if (job.status.state == job::JobState::kQueued && WaitsInTurn(state, job)) return &job;
+    }
   }
-  return firsts;
+  return nullptr;
 }
 
 base::WallMicros HalfLifeAgo(const State& state) {
   return state.shares.at - *state.options.policy.half_life_us;
 }
 
-// Whether the user has had a device since then, of attempts that have ended.
-bool HasHadDevices(const std::vector<UseRow>& ended, base::WallMicros then) {
-  return std::any_of(ended.rbegin(), ended.rend(),
+bool HasHadDevicesSince(const State& state, const std::string& user, base::WallMicros then) {
+  if (state.live_jobs.contains(user)) return true;
+  const auto ended = state.shares.ended.find(user);
+  return ended != state.shares.ended.end() &&
+         std::any_of(ended->second.rbegin(), ended->second.rend(),
                      [then](const UseRow& row) { return row.to > then; });
 }
 
-// Whether some user has a job that was submitted by then, and has had no device since. Whoever has
-// none such now has none until the next sum: who has had devices, has had them by then too.
-bool MayStarve(const State& state) {
+// Users who have had no device for a half-life, though a job of theirs was submitted before. Who is
+// not among them is not until the next sum: who has had devices, has had them by then too.
+std::set<std::string> WhoMayStarve(const State& state) {
   const base::WallMicros then = HalfLifeAgo(state);
-  std::set<std::string_view> had;
-  for (const auto& [id, job] : state.live) had.insert(job->row.user);
-  for (const auto& [user, rows] : state.shares.ended) {
-    if (HasHadDevices(rows, then)) had.insert(user);
+  std::set<std::string> starving;
+  for (const auto& [user, of_user] : state.jobs_of) {
+    const bool is_old = std::ranges::any_of(of_user, [&](const auto& jobs) {
+      return state.jobs.at(*jobs.second.begin()).row.submitted_at <= then;
+    });
+    if (is_old && !HasHadDevicesSince(state, user, then)) starving.insert(user);
   }
-  for (const auto& [id, job] : state.jobs) {
-    if (job.row.submitted_at > then) return false;
-    if (job.status.state == job::JobState::kQueued && !had.contains(job.row.user)) return true;
-  }
-  return false;
+  return starving;
 }
 
-std::set<base::JobId> WhoIsLifted(const State& state) {
-  if (!state.shares.may_starve) return {};
+std::set<base::JobId> WhoIsLifted(State& state) {
+  if (std::exchange(state.shares.starving_is_old, false))
+    state.shares.starving = WhoMayStarve(state);
   const base::WallMicros then = HalfLifeAgo(state);
-  std::map<std::string, const Job*> firsts = FirstSubmittedBy(state, then);
-  for (const auto& [id, job] : state.live) firsts.erase(job->row.user);
-  if (firsts.empty()) return {};
-  std::erase_if(firsts, [&](const auto& entry) {
-    const auto ended = state.shares.ended.find(entry.first);
-    return ended != state.shares.ended.end() && HasHadDevices(ended->second, then);
-  });
   std::set<base::JobId> lifted;
-  for (const auto& [user, job] : firsts) lifted.insert(job->row.id);
+  for (const std::string& user : state.shares.starving) {
+    if (HasHadDevicesSince(state, user, then)) continue;
+    if (const Job* first = FirstOf(state, user, then)) lifted.insert(first->row.id);
+  }
   return lifted;
 }
 
@@ -200,13 +196,14 @@ void KeepUse(State& state, const Job& job, const Now& now) {
   std::vector<UseRow>& ended = state.shares.ended[job.row.user];
   ended.push_back({job.row.user, job.row.spec.devices, attempt.placed_at, attempt.ended_at});
   // Known late: whoever was taken to have had devices since has had none.
-  if (attempt.ended_at <= HalfLifeAgo(state)) state.shares.may_starve = true;
+  if (attempt.ended_at <= HalfLifeAgo(state)) state.shares.starving_is_old = true;
   const bool is_set_back = now.wall < state.shares.at;  // the clock: the next Tick sums up
   if (attempt.ended_at < state.shares.at && !is_set_back) Correct(state, ended.back());
 }
 
 bool LiftWhoStarves(State& state) {
-  if (!state.options.policy.half_life_us || !state.shares.may_starve) return false;
+  const bool may_be = !state.shares.starving.empty() || state.shares.starving_is_old;
+  if (!state.options.policy.half_life_us || !may_be) return false;
   return Lift(state, WhoIsLifted(state));
 }
 
@@ -219,7 +216,8 @@ bool RenewShares(State& state, const Now& now) {
     std::erase_if(rows, [&](const UseRow& row) { return row.to <= at - kHalfLives * *half_life; });
   std::erase_if(state.shares.ended, [](const auto& entry) { return entry.second.empty(); });
   state.shares.use = SumUse(state, at, *half_life);
-  state.shares.may_starve = MayStarve(state);
+  state.shares.starving = WhoMayStarve(state);
+  state.shares.starving_is_old = false;
   return MoveAll(state);
 }
 

@@ -289,6 +289,11 @@ void Finish(Turn& turn, Job& job, job::AttemptEnd end) {
   turn.ended.push_back({job.row.id, job.row.group, EndedOk(job.status), job.status.end->outcome});
   LeaveLease(turn.state, job);
   EndLive(turn.state, job);
+  JobsOfUser& of_user = turn.state.jobs_of.at(job.row.user);
+  const auto alike = of_user.find(job.row.spec.resources.priority);
+  alike->second.erase(job.row.id);
+  if (alike->second.empty()) of_user.erase(alike);
+  if (of_user.empty()) turn.state.jobs_of.erase(job.row.user);
   turn.state.jobs.erase(job.row.id);
 }
 

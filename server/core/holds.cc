@@ -57,8 +57,7 @@ std::vector<SteadyMicros> FreeTimes(const State& state, ClassId id, const Job& j
 }
 
 bool IsHeldByItself(const std::vector<Hold>& holds, DeviceId device) {
-  return std::ranges::any_of(
-      holds, [&](const Hold& hold) { return hold.devices && hold.devices->contains(device); });
+  return std::ranges::any_of(holds, [&](const Hold& hold) { return hold.HasByItself(device); });
 }
 
 // Whether all of the host is the lease's; 0: nobody's.
@@ -79,6 +78,10 @@ SteadyMicros ClearHostFrom(const State& state, const std::vector<Worker*>& host,
 }
 
 }  // namespace
+
+bool Hold::HasByItself(DeviceId device) const {
+  return devices && std::ranges::binary_search(*devices, device);
+}
 
 const Hold* Holds::Whole(ClassId id) const {
   const std::vector<Hold>& held = held_[id];
@@ -107,12 +110,12 @@ int64_t Holds::LongestGap() const {
 bool Holds::HasParts(ClassId id) const { return !held_[id].empty() && held_[id].front().devices; }
 
 // Of an exclusive job all of its hosts.
-std::optional<std::set<DeviceId>> Holds::PartFor(ClassId id, const Job& job) const {
+std::optional<std::vector<DeviceId>> Holds::PartFor(ClassId id, const Job& job) const {
   const Reach* reach = ReachOf(state_, job);
   if (reach == nullptr) return std::nullopt;
-  std::set<DeviceId> devices;
+  std::vector<DeviceId> devices;
   const auto add = [&](DeviceId device) {
-    if (!IsHeldByItself(held_[id], device)) devices.insert(device);
+    if (!IsHeldByItself(held_[id], device)) devices.push_back(device);
   };
   if (!job.row.spec.exclusive) {
     const auto part = reach->parts.find(id);
@@ -126,6 +129,7 @@ std::optional<std::set<DeviceId>> Holds::PartFor(ClassId id, const Job& job) con
       if (is_reached && state_.free.entry(worker->device).device_class == id) add(worker->device);
     }
   }
+  std::ranges::sort(devices);
   return devices;
 }
 
@@ -226,7 +230,7 @@ bool Holds::Yields(ClassId id, const Job& job) const {
 bool Holds::Bars(DeviceId device, const Job& job) const {
   const ClassId id = state_.free.entry(device).device_class;
   return std::ranges::any_of(held_[id], [&](const Hold& hold) {
-    return hold.devices && hold.devices->contains(device) && !MayPass(hold, id, job);
+    return hold.HasByItself(device) && !MayPass(hold, id, job);
   });
 }
 
@@ -235,7 +239,7 @@ void Holds::Take(const std::vector<DeviceId>& devices, const Job& job) {
   for (Hold& hold : held_[id]) {
     if (EndsInGap(hold, id, job)) continue;
     hold.spare -= std::ranges::count_if(
-        devices, [&](DeviceId device) { return !hold.devices || hold.devices->contains(device); });
+        devices, [&](DeviceId device) { return !hold.devices || hold.HasByItself(device); });
   }
 }
 

@@ -166,7 +166,7 @@ std::optional<base::JobId> Enqueue(State& state, Job& job) {
   if (job.lane == Lane::kUninspected) state.uninspected.insert(job.place());
   if (job.lane == Lane::kQueue) {
     job.longest_run = LongestRun(state.options, job);
-    state.queue.Add(job.demand, job.place(), job.longest_run);
+    state.queue.Add(job.demand, job.place(), job.longest_run, &job);
   }
   return admission.put_back;
 }

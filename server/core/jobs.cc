@@ -54,9 +54,12 @@ std::optional<base::Error> CheckBounds(const State& state, const JobsSubmitted& 
   const std::optional<int64_t> granted = state.options.policy.Of(event.user).max_queued_jobs;
   const int64_t most = granted.value_or(state.options.max_queued_jobs_of_user);
   if (queued + more <= most) return std::nullopt;
-  const auto of_user = std::ranges::count_if(state.jobs, [&](const auto& entry) {
-    return entry.second.row.user == event.user && !state.live.contains(entry.first);
-  });
+  const auto live = state.live_jobs.find(event.user);
+  const auto all = state.jobs_of.find(event.user);
+  int64_t of_user = live == state.live_jobs.end() ? 0 : -live->second;
+  if (all != state.jobs_of.end()) {
+    for (const auto& [priority, jobs] : all->second) of_user += static_cast<int64_t>(jobs.size());
+  }
   if (of_user + more <= most) return std::nullopt;
   const std::string whose = granted ? " by this site's policy for " + event.user
                                     : " a user (traincoordinator --user-jobs)";
@@ -70,6 +73,7 @@ base::JobId Accept(Turn& turn, const Submission& submission, const JobsSubmitted
                    base::GroupId group, std::set<Place>* places) {
   const base::JobId id{turn.state.next_job++};
   Job& job = turn.state.jobs[id];
+  turn.state.jobs_of[event.user][submission.spec.resources.priority].insert(id);
   job.row = {id,
              group,
              event.request_id,

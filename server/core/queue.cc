@@ -32,12 +32,12 @@ Place PlaceIn(const Queue::Lane& lane, Place place) {
 }
 
 void Renew(Queue::Lane* lane, const Queue::ShareOfJob& share_of_job) {
-  std::map<Place, Queue::Length> jobs;
+  std::map<Place, Queue::Waiting> jobs;
   lane->by_length.clear();
-  for (const auto& [old, length] : lane->jobs) {
+  for (const auto& [old, waiting] : lane->jobs) {
     const Place place{old.priority, old.job, share_of_job(old.job)};
-    jobs.emplace(place, length);
-    if (length) lane->by_length[*length].insert(place);
+    jobs.emplace(place, waiting);
+    if (waiting.length) lane->by_length[*waiting.length].insert(place);
   }
   lane->jobs = std::move(jobs);
 }
@@ -88,14 +88,15 @@ Queue::Lane& Queue::FindLane(const Demand& wanted) {
 }
 
 void Queue::ShowHead(const Lane& lane) {
-  const auto& [place, length] = *lane.jobs.begin();
+  const auto& [place, waiting] = *lane.jobs.begin();
+  const Head shown{&lane, waiting.length, waiting.job};
   Heads& heads = lane.kind->heads;
-  const auto head = heads.emplace(lane.Whole(place), Head{&lane, length}).first;
+  const auto head = heads.emplace(lane.Whole(place), shown).first;
   if (head == heads.begin()) {
     if (heads.size() > 1) firsts_.erase(std::next(head)->first);
     firsts_.emplace(head->first, lane.kind);
   }
-  if (lane.user != nullptr) lane.user->heads.emplace(place, Head{&lane, length});
+  if (lane.user != nullptr) lane.user->heads.emplace(place, shown);
 }
 
 void Queue::HideHead(const Lane& lane) {
@@ -110,14 +111,15 @@ void Queue::HideHead(const Lane& lane) {
   if (lane.user != nullptr) lane.user->heads.erase(place);
 }
 
-void Queue::Add(const Demand& wanted, const Place& place, Length length) {
+void Queue::Add(const Demand& wanted, const Place& place, Length length, Job* job) {
   Lane& lane = FindLane(wanted);
   const Place own = PlaceIn(lane, place);
   const bool is_first = lane.jobs.empty() || own < lane.jobs.begin()->first;
   if (is_first && !lane.jobs.empty()) HideHead(lane);
   const Length shortest = lane.ShortestOfSeveral();
   if (lane.user != nullptr && place.share != kLifted) lane.share = place.share;
-  CHECK(lane.jobs.emplace(own, length).second) << base::ToString(place.job) << " is queued already";
+  CHECK(lane.jobs.emplace(own, Waiting{length, job}).second)
+      << base::ToString(place.job) << " is queued already";
   if (length) {
     lane.by_length[*length].insert(own);
     ++lengths_[wanted.devices][*length];
@@ -170,8 +172,8 @@ void Queue::Reshare(const ShareOfUser& share_of_user, const ShareOfJob& share_of
     } else {
       lane.share = share_of_user(lane.user->name);
     }
-    const auto& [place, length] = *lane.jobs.begin();
-    lane.kind->heads.emplace(lane.Whole(place), Head{&lane, length});
+    const auto& [place, waiting] = *lane.jobs.begin();
+    lane.kind->heads.emplace(lane.Whole(place), Head{&lane, waiting.length, waiting.job});
   }
   for (const auto& [demand, kind] : kinds_) firsts_.emplace(kind.heads.begin()->first, &kind);
 }

@@ -21,6 +21,8 @@
 
 namespace trainctl::core {
 
+struct Job;
+
 struct Demand {
   int64_t devices = 1;
   job::Precision precision = job::Precision::k32True;
@@ -57,10 +59,15 @@ class Queue {
   using Length = std::optional<int64_t>;  // of a run, at most, in microseconds; nullopt: not known
 
   struct Lane;
+  struct Waiting {
+    Length length;
+    Job* job = nullptr;  // as it was added
+  };
   // The first job of a lane.
   struct Head {
     const Lane* lane = nullptr;
     Length length;
+    Job* job = nullptr;
   };
   using Heads = std::map<Place, Head>;  // in the queue's order
   // Lanes that differ in their owner only: what one of them could use, all of them could.
@@ -82,7 +89,7 @@ class Queue {
     User* user = nullptr;  // null: its jobs have no quota
     int64_t share = 0;     // of the user
     // Never empty. Those of one user have no share of their own, or are lifted (Whole).
-    std::map<Place, Length> jobs;
+    std::map<Place, Waiting> jobs;
     std::map<int64_t, std::set<Place>> by_length;  // of known length; no set is empty
 
     // A place of `jobs` as it is in the queue's order.
@@ -94,7 +101,9 @@ class Queue {
   };
   using Lanes = std::map<Demand, Lane>;
 
-  void Add(const Demand& demand, const Place& place, Length length = std::nullopt);
+  // The job stays where it is for as long as it is here.
+  void Add(const Demand& demand, const Place& place, Length length = std::nullopt,
+           Job* job = nullptr);
   // As it was added. CHECKs that it is there.
   void Remove(const Demand& demand, const Place& place, Length length = std::nullopt);
 

@@ -97,7 +97,7 @@ std::string ExceedsReason(const State& state, const Job& job) {
 }
 
 void GoLive(State& state, Job& job) {
-  state.live[job.row.id] = &job;
+  if (state.live.insert_or_assign(job.row.id, &job).second) ++state.live_jobs[job.row.user];
   if (job.row.spec.resources.preemptible) state.preemptible.insert(job.row.id);
   if (!CountsForQuota(job.row)) return;
   Held& held = state.held[job.row.user];
@@ -107,7 +107,10 @@ void GoLive(State& state, Job& job) {
 
 void EndLive(State& state, const Job& job) {
   state.preemptible.erase(job.row.id);
-  if (state.live.erase(job.row.id) == 0 || !CountsForQuota(job.row)) return;
+  if (state.live.erase(job.row.id) == 0) return;
+  const auto of_user = state.live_jobs.find(job.row.user);
+  if (--of_user->second == 0) state.live_jobs.erase(of_user);
+  if (!CountsForQuota(job.row)) return;
   const auto held = state.held.find(job.row.user);
   CHECK(held != state.held.end() && held->second.devices >= job.row.spec.devices)
       << base::ToString(job.row.id) << " held nothing";
@@ -237,7 +240,7 @@ Quotas::User& Quotas::Find(const Queue::User& user) const {
 bool Quotas::CanBeFree(const Queue::Kind& kind) const {
   const auto [known, is_new] = can_be_free_.try_emplace(&kind);
   if (!is_new) return known->second;
-  const Job& job = state_.jobs.at(kind.heads.begin()->first.job);
+  const Job& job = *kind.heads.begin()->second.job;
   const int64_t devices = job.row.spec.devices;
   const Reach* reach = ReachOf(state_, job);
   known->second = std::ranges::any_of(UsableClasses(state_, job), [&](placement::ClassId id) {

@@ -48,6 +48,7 @@ void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey
   Job& job = state.jobs[stored.row.id];
   job.row = std::move(stored.row);
   job.status = std::move(stored.status);
+  state.jobs_of[job.row.user][job.row.spec.resources.priority].insert(job.row.id);
   if (job::WritesOutput(job.row.spec))
     state.output_folders[job::NormalFolder(*job.row.spec.output.dir)] = job.row.id;
   JoinLease(state, job);

@@ -66,7 +66,7 @@ class Pass {
       if (kind.by_shortest.empty()) continue;
       const Gaps gaps = GapsFor(kind);
       for (const auto& [length, lane] : kind.by_shortest) {
-        if (gaps.any == 0 || length > gaps.any) break;
+        if (gaps.any == 0 || length > gaps.any || Of(kind).HasRefused(length)) break;
         if (const auto first = FirstWithin(gaps, *lane)) candidates.push_back({*first, lane});
       }
     }
@@ -78,7 +78,8 @@ class Pass {
       auto next = FirstShortEnough(*candidate.lane);
       if (next && *next == candidate.place) {
         const std::optional<int64_t> room = quotas_.RoomForLast(*candidate.lane);
-        if (!TryToPlace(*candidate.lane->kind, next->job, room)) continue;
+        Job& job = turn_.state.jobs.at(next->job);
+        if (!TryToPlace(*candidate.lane->kind, job, room)) continue;
         next = FirstShortEnough(*candidate.lane);
       }
       if (!next) continue;
@@ -93,20 +94,19 @@ class Pass {
     const std::optional<int64_t> room = quotas_.RoomFor(*first.lane, place);
     if (!FitsIn(room, first.length)) return GoOn(kind, std::next(head));
     const bool is_last_of_kind = kind.heads.size() == 1 && first.lane->jobs.size() == 1;
-    if (TryToPlace(kind, place.job, room)) {
+    if (TryToPlace(kind, *first.job, room)) {
       // The next job of its lane has moved up.
       if (!is_last_of_kind) GoOn(kind, kind.heads.upper_bound(place));
       return;
     }
     // One that may have its owner's quota for a time only holds nothing.
-    if (room == kAnyTime) Hold(kind, place);
+    if (room == kAnyTime) Hold(kind, *first.job);
     GoOn(kind, std::next(head));
   }
 
-  void Hold(const Queue::Kind& kind, const Place& place) {
-    const bool may_take = MayTake(place);
+  void Hold(const Queue::Kind& kind, const Job& job) {
+    const bool may_take = MayTake(job.place());
     if (!may_take && holds_.AllAreWhole()) return;
-    const Job& job = turn_.state.jobs.at(place.job);
     holds_.Add(job, !may_take || PreemptFor(turn_, holds_, job));
     Of(kind).holds = true;
   }
@@ -173,8 +173,7 @@ class Pass {
 
   OfKind& Of(const Queue::Kind& kind) {
     OfKind& known = kinds_[&kind];
-    if (known.example == nullptr)
-      known.example = &turn_.state.jobs.at(kind.heads.begin()->first.job);
+    if (known.example == nullptr) known.example = kind.heads.begin()->second.job;
     return known;
   }
 
@@ -222,9 +221,8 @@ class Pass {
   }
 
   // `room`: for how long its owner's quota lets it.
-  bool TryToPlace(const Queue::Kind& kind, base::JobId id_of_job, std::optional<int64_t> room) {
+  bool TryToPlace(const Queue::Kind& kind, Job& job, std::optional<int64_t> room) {
     if (kind.demand->devices > MostFree()) return false;
-    Job& job = turn_.state.jobs.at(id_of_job);
     OfKind& of_kind = Of(kind);
     if (of_kind.HasRefused(job.longest_run)) return false;
     const std::vector<placement::DeviceId> devices =

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -176,7 +177,8 @@ struct Shares {
   std::map<std::string, int64_t> use;  // then: device-milliseconds, decayed; who is missing: 0
   std::map<std::string, int64_t> shares;  // of users who have had jobs since: Job::share is in it
   std::set<base::JobId> lifted;           // whose share is kLifted, where they are QUEUED still
-  bool may_starve = false;                // then: some user who may starve until the next sum
+  std::set<std::string> starving;         // then: users who may starve until the next sum
+  bool starving_is_old = false;           // an end was told late: somebody else may starve
 };
 
 // A lease that is not over (leases.h).
@@ -186,6 +188,9 @@ struct Lease {
   bool closing = false;        // about to end: nothing starts under it any more
   std::set<base::JobId> jobs;  // under it, that are not FINISHED
 };
+
+// By priority, the highest first; no set is empty.
+using JobsOfUser = std::map<int64_t, std::set<base::JobId>, std::greater<>>;
 
 // What a user's live jobs hold, as quotas count it.
 struct Held {
@@ -210,6 +215,8 @@ struct State {
   std::map<base::JobId, Job*>
       live;  // those that are not: into `jobs`, whose nodes stay where they are
   std::set<base::JobId> preemptible;                          // of those the ones that allow it
+  std::unordered_map<std::string, int64_t> live_jobs;         // of each user, where there are some
+  std::unordered_map<std::string, JobsOfUser> jobs_of;        // of `jobs`, by user
   std::unordered_map<std::string, Held> held;                 // by user
   std::map<std::string, Worker> workers;                      // by name
   std::map<std::string, std::vector<Worker*>> hosts;          // each host's, into `workers`
