@@ -70,7 +70,7 @@ TEST_F(HostCrash, KeepsWhatWasAcknowledgedAndNothingByHalf) {
   auto store = OpenSqliteStore(Live()).value();
   core::Ledger ledger;
   std::string before = core::Describe(ledger.LoadState());
-  core::SimCluster cluster(11, [&](const std::vector<core::Persist>& rows) {
+  const auto committed = [&](const std::vector<core::Persist>& rows) {
     ledger.Apply(rows);
     const std::string after = core::Describe(ledger.LoadState());
     may_crash_ = true;
@@ -81,7 +81,8 @@ TEST_F(HostCrash, KeepsWhatWasAcknowledgedAndNothingByHalf) {
     if (random_() % 10 == 0) Crash();
     ExpectAfterCrashes(after, after);
     before = after;
-  });
+  };
+  core::SimCluster cluster(11, committed, core::Faults::kFirst);
   for (int step = 1; step <= kSteps && !HasFailure(); ++step) cluster.Disturb(step);
   EXPECT_GE(checked_, 100);
 }

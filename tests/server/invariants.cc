@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "common/job/batch.h"
@@ -297,7 +298,7 @@ void OutcomesAreTrue(const SimCluster& cluster) {
   for (const auto& [id, job] : cluster.ledger().jobs()) {
     FollowersAreTrue(job.row, job.status, cluster.ledger());
     ASSERT_LE(job.status.restarts, job.row.spec.resources.max_restarts) << base::ToString(id);
-    MicroBatchesAreHalved(job.row, job.status, cluster.ledger());
+    if (cluster.losses() == 0) MicroBatchesAreHalved(job.row, job.status, cluster.ledger());
     ASSERT_EQ(job.status.attempt > 0, job.status.started_at > 0) << base::ToString(id);
     ASSERT_LE(job.status.started_at, job.status.ended_at) << base::ToString(id);
     ASSERT_LE(job.status.ended_at, cluster.latest_wall()) << base::ToString(id);
@@ -332,12 +333,20 @@ void Invariants::Check(const SimCluster& cluster) {
 
 void Invariants::CheckEnd(const SimCluster& cluster) {
   Check(cluster);
-  PointsAreStoredOnce(cluster);
+  if (cluster.losses() == 0) PointsAreStoredOnce(cluster);
   OutcomesAreTrue(cluster);
   for (const auto& [name, worker] : cluster.state().workers) EXPECT_FALSE(worker.holder) << name;
 }
 
+// As far as they are stored still.
 void Invariants::TerminalStatesStay(const SimCluster& cluster) {
+  if (std::exchange(losses_, cluster.losses()) != cluster.losses()) {
+    std::erase_if(ends_, [&](const auto& end) {
+      const auto stored = cluster.ledger().jobs().find(end.first);
+      return stored == cluster.ledger().jobs().end() ||
+             stored->second.status.state != job::JobState::kFinished;
+    });
+  }
   for (const auto& [id, job] : cluster.ledger().jobs()) {
     if (job.status.state != job::JobState::kFinished) {
       ASSERT_FALSE(ends_.contains(id)) << base::ToString(id) << " came back";

@@ -22,7 +22,7 @@ class Invariants {
 
   void TerminalStatesStay(const SimCluster& cluster);
 
-  int64_t checks_ = 0;
+  int64_t checks_ = 0, losses_ = 0;
   std::map<base::JobId, std::string> ends_;
 };
 

@@ -14,8 +14,8 @@
 
 namespace trainctl::core {
 
-SimCluster::SimCluster(uint64_t seed, Committed committed)
-    : seed_(seed), random_(seed), committed_(std::move(committed)) {
+SimCluster::SimCluster(uint64_t seed, Committed committed, Faults faults)
+    : seed_(seed), faults_(faults), random_(seed), committed_(std::move(committed)) {
   const uint64_t hosts = 1 + random_() % 4;
   for (uint64_t host = 0; host < hosts; ++host) {
     const std::string name(1, static_cast<char>('a' + host));
@@ -41,6 +41,7 @@ void SimCluster::Disturb(int64_t step) {
   random_.seed(seed_ * 1'000'003 + static_cast<uint64_t>(step));
   slow_steps_ = std::max<int64_t>(0, slow_steps_ - 1);
   full_steps_ = std::max<int64_t>(0, full_steps_ - 1);
+  lying_steps_ = std::max<int64_t>(0, lying_steps_ - 1);
   const uint64_t dice = random_() % 1000;
   if (dice < 400) return Deliver();
   if (dice < 750) return AdvanceRanks(true);
@@ -57,7 +58,7 @@ void SimCluster::Disturb(int64_t step) {
 }
 
 bool SimCluster::Settle() {
-  slow_steps_ = full_steps_ = 0;
+  slow_steps_ = full_steps_ = lying_steps_ = 0;
   while (!state_.leases.empty()) {
     const std::map<int64_t, LeaseRow> leases = ledger_.leases();
     for (const auto& [id, row] : leases) Feed(LeaseDeleted{id, "ops"});
@@ -97,26 +98,17 @@ void SimCluster::Feed(const Event& event) {
   Commit();
 }
 
-void SimCluster::CheckStep(const Actions& actions) {
-  for (const Effect& effect : actions.effects) {
-    const auto* start = std::get_if<StartRank>(&effect);
-    const bool is_placed = start != nullptr && !stepped_.ranks().contains(start->key);
-    if (is_placed && start->plan.job.exclusive) AnExclusiveJobIsAlone(*start);
-    if (is_placed) ItsDeviceIsNotDrained(*start);
-    if (is_placed) ItsDeviceIsItsLeases(*start);
-    if (is_placed) WhatItFollowsHasEnded(*start);
-    if (is_placed) ItsDeviceMeetsItsConstraints(*start);
-  }
-  for (const Persist& row : actions.persist) {
-    if (const auto* attempt = std::get_if<AttemptRow>(&row)) WhoGivesWayAllowsIt(*attempt);
-  }
-}
-
 // A disk that refuses: the coordinator loads what is stored, and all streams end.
 void SimCluster::Commit() {
   if (full_steps_ > 0 && !held_rows_.empty()) return RestartCoordinator();
   const std::vector<Persist> rows = std::exchange(held_rows_, {});
   const std::vector<Effect> effects = std::exchange(held_effects_, {});
+  if (lying_steps_ == 0) {
+    unsynced_.clear();
+  } else {
+    if (unsynced_.empty()) synced_ = ledger_;
+    unsynced_.push_back(rows);
+  }
   ledger_.Apply(rows);
   if (committed_) committed_(rows);
   for (const Persist& row : rows) {
@@ -151,6 +143,7 @@ void SimCluster::RestartCoordinator() {
   }
   not_looked_.clear();
   cut_.clear();
+  late_.clear();
   held_rows_.clear();
   held_effects_.clear();
   now_.steady = 7'000'000;
@@ -158,6 +151,26 @@ void SimCluster::RestartCoordinator() {
   stepped_ = ledger_;
   state_ = Restore(state_.options, ledger_.LoadState(), now_);
   plain_ = Restore(state_.options, ledger_.LoadState(), now_);
+}
+
+// Of the commits that the disk has not kept, though it said so, the first are there.
+void SimCluster::LosePower() {
+  const size_t kept = unsynced_.empty() ? 0 : random_() % (unsynced_.size() + 1);
+  if (kept < unsynced_.size()) {
+    ledger_ = synced_;
+    for (size_t i = 0; i < kept; ++i) ledger_.Apply(unsynced_[i]);
+    ForgetWhatIsLost();
+  }
+  unsynced_.clear();
+  lying_steps_ = 0;
+  RestartCoordinator();
+}
+
+void SimCluster::ForgetWhatIsLost() {
+  ++losses_;
+  std::erase_if(accepted_, [&](base::JobId id) { return !ledger_.jobs().contains(id); });
+  std::erase_if(succeeded_ranks_,
+                [&](const auto& entry) { return !ledger_.attempts().contains(entry.first); });
 }
 
 void SimCluster::Submit() {
@@ -279,29 +292,45 @@ void SimCluster::Cancel() {
 
 void SimCluster::Fault() {
   SimWorker& worker = Any();
-  const uint64_t kind = random_() % 13;
+  const uint64_t kind = random_() % (faults_ == Faults::kAll ? 16 : 13);
   if (kind < 5 && worker.connected()) {
     Cut(worker);
   } else if (kind < 8) {
     if (SimRank* rank = worker.Running()) worker.Kill(*rank, random_);
   } else if (kind < 9) {
     const bool was_connected = worker.connected();
+    const bool is_noticed = faults_ == Faults::kFirst || Chance(random_, 50);
+    if (was_connected && !is_noticed) KeepOnItsWay(worker);
     worker.Reboot();
-    if (was_connected) Lose(worker);
+    if (was_connected && is_noticed) Lose(worker);
   } else if (kind < 10) {
     RestartCoordinator();
   } else if (kind < 12) {
     DisturbDisk();
-  } else {
+  } else if (kind < 13) {
     JumpClock();
+  } else if (kind < 14) {
+    LosePower();
+  } else {
+    lying_steps_ = 1 + static_cast<int64_t>(random_() % 40);
   }
 }
 
 // Its stream is gone. The coordinator hears of it now, or once it misses its heartbeats.
 void SimCluster::Cut(SimWorker& worker) {
+  const bool may_be_late = faults_ == Faults::kAll;
+  if (may_be_late) KeepOnItsWay(worker);
   worker.Disconnect();
   if (Chance(random_, 50)) return Lose(worker);
   cut_.insert(worker.name());
+}
+
+// The first part of what its stream carries arrives, until its end is noticed or a new one begins.
+void SimCluster::KeepOnItsWay(SimWorker& worker) {
+  cut_.insert(worker.name());
+  const size_t kept = random_() % (worker.to_coordinator.size() + 1);
+  std::deque<Event>& late = late_[worker.name()];
+  for (size_t i = 0; i < kept; ++i) late.push_back(worker.to_coordinator[i]);
 }
 
 void SimCluster::NoticeCuts() {
@@ -325,25 +354,49 @@ void SimCluster::JumpClock() {
   Feed(Tick{});
 }
 
-// What is said may be said twice, but for the Hello that begins a stream.
 void SimCluster::Deliver() {
   SimWorker& worker = Any();
-  if (!worker.to_worker.empty()) {
-    const Effect effect = worker.to_worker.front();
-    worker.to_worker.pop_front();
-    worker.Receive(effect, now_.steady / 1'000'000, random_);
-    if (Chance(random_, 3)) worker.Receive(effect, now_.steady / 1'000'000, random_);
+  if (faults_ == Faults::kFirst) {
+    DeliverToWorker(worker);
+    return DeliverToCoordinator(worker);
   }
-  if (!worker.to_coordinator.empty()) {
-    const Event event = worker.to_coordinator.front();
-    worker.to_coordinator.pop_front();
-    const bool is_hello = std::holds_alternative<WorkerHello>(event);
-    if (is_hello) worker.Join();
-    if (const auto* inspected = std::get_if<JobInspected>(&event))
-      worker.asked.erase(inspected->job);
-    Feed(event);
-    if (worker.connected() && Chance(random_, 3) && !is_hello) Feed(event);
-  }
+  const uint64_t which = random_() % 4;  // one, the other, or both
+  if (which != 0) DeliverToWorker(worker);
+  if (which != 1 && !DeliverLate(worker)) DeliverToCoordinator(worker);
+}
+
+// What is said may be said twice, but for the Hello that begins a stream.
+void SimCluster::DeliverToWorker(SimWorker& worker) {
+  if (worker.to_worker.empty()) return;
+  const Effect effect = worker.to_worker.front();
+  worker.to_worker.pop_front();
+  worker.Receive(effect, now_.steady / 1'000'000, random_);
+  if (Chance(random_, 3)) worker.Receive(effect, now_.steady / 1'000'000, random_);
+}
+
+void SimCluster::DeliverToCoordinator(SimWorker& worker) {
+  if (worker.to_coordinator.empty()) return;
+  const Event event = worker.to_coordinator.front();
+  worker.to_coordinator.pop_front();
+  const bool is_hello = std::holds_alternative<WorkerHello>(event);
+  if (is_hello) worker.Join();
+  if (is_hello && faults_ == Faults::kAll) TakePlaceOfOlder(worker);
+  if (const auto* inspected = std::get_if<JobInspected>(&event)) worker.asked.erase(inspected->job);
+  Feed(event);
+  if (worker.connected() && Chance(random_, 3) && !is_hello) Feed(event);
+}
+
+// Where something of a stream that is gone arrives. What answers it goes nowhere.
+bool SimCluster::DeliverLate(SimWorker& worker) {
+  const auto late = late_.find(worker.name());
+  if (late == late_.end() || late->second.empty() || worker.joined() || Chance(random_, 30))
+    return false;
+  ++late_events_;
+  const Event event = late->second.front();
+  late->second.pop_front();
+  if (const auto* inspected = std::get_if<JobInspected>(&event)) worker.asked.erase(inspected->job);
+  Feed(event);
+  return true;
 }
 
 void SimCluster::AdvanceRanks(bool with_faults) {
@@ -370,8 +423,7 @@ void SimCluster::NobodyLooks(const SimWorker& worker, base::JobId job) {
 }
 
 void SimCluster::Lose(SimWorker& worker) {
-  cut_.erase(worker.name());
-  for (const base::JobId job : std::exchange(worker.asked, {})) NobodyLooks(worker, job);
+  TakePlaceOfOlder(worker);
   Feed(WorkerStreamLost{worker.name()});
 }
 
@@ -379,12 +431,17 @@ void SimCluster::AWhile() {
   for (uint64_t seconds = random_() % 200; seconds > 0; --seconds) Second();
 }
 
-// A stream that is new is in place of one that nobody noticed is gone.
 void SimCluster::Connect(SimWorker& worker) {
   if (worker.connected()) return;
-  cut_.erase(worker.name());
-  for (const base::JobId job : std::exchange(worker.asked, {})) NobodyLooks(worker, job);
+  if (faults_ == Faults::kFirst) TakePlaceOfOlder(worker);
   worker.Connect();
+}
+
+// A stream that is new is in place of one that nobody noticed is gone.
+void SimCluster::TakePlaceOfOlder(SimWorker& worker) {
+  cut_.erase(worker.name());
+  late_.erase(worker.name());
+  for (const base::JobId job : std::exchange(worker.asked, {})) NobodyLooks(worker, job);
 }
 
 // All ranks of its attempt run, or have done their work.
@@ -396,86 +453,6 @@ bool SimCluster::PeersAlive(const SimRank& rank) {
       alive.insert(peer->key.rank);
   }
   return static_cast<int64_t>(alive.size()) == rank.world_size;
-}
-
-void SimCluster::NoJobRunsTwice(const StartRank& start) {
-  for (SimWorker& worker : workers_) {
-    const SimRank* other = worker.Running();
-    const bool is_older = other != nullptr && other->key.job == start.key.job &&
-                          other->key.attempt < start.key.attempt;
-    ASSERT_FALSE(is_older) << Short(start.key) << " starts while " << Short(other->key)
-                           << " still runs";
-  }
-}
-
-// An attempt that another job's is stopped for: its job allows it and is of lower priority, and it
-// has had its time. The other waits for devices.
-void SimCluster::WhoGivesWayAllowsIt(const AttemptRow& attempt) {
-  static const std::string kToWhom = "gives way to ";
-  const bool is_new = attempt.stop && !stepped_.attempts().at({attempt.job, attempt.attempt}).stop;
-  if (!is_new || !attempt.stop->message.starts_with(kToWhom)) return;
-  ASSERT_EQ(attempt.stop->outcome, job::Outcome::kPreempted);
-  const std::string text = attempt.stop->message.substr(kToWhom.size());
-  const Job* taker = FindJob(state_, *base::ParseJobId(text.substr(0, text.find(' '))));
-  const JobRow& giver = stepped_.jobs().at(attempt.job).row;
-  ASSERT_NE(taker, nullptr) << text;
-  ASSERT_EQ(taker->lane, Lane::kQueue) << text;
-  ASSERT_TRUE(giver.spec.resources.preemptible) << base::ToString(giver.id);
-  ASSERT_GT(taker->row.spec.resources.priority, giver.spec.resources.priority) << text;
-  ASSERT_TRUE(clock_jumped_ ||
-              now_.wall >= attempt.placed_at + *state_.options.policy.preempt_after_us)
-      << text;
-  ++preempted_;
-}
-
-// No process of another job is on its hosts, but where an operator has removed a worker.
-void SimCluster::AnExclusiveJobIsAlone(const StartRank& start) {
-  const std::string& host = state_.workers.at(start.worker).row.host;
-  for (SimWorker& worker : workers_) {
-    const SimRank* other = worker.Running();
-    const auto known = state_.workers.find(worker.name());
-    if (other == nullptr || known == state_.workers.end() || known->second.row.host != host)
-      continue;
-    ASSERT_EQ(other->key.job, start.key.job)
-        << Short(start.key) << " starts on " << host << ", where " << Short(other->key) << " runs";
-  }
-}
-
-// As it was to. What this Step ended is stored with it.
-void SimCluster::WhatItFollowsHasEnded(const StartRank& start) {
-  for (const auto& [name, after] : start.plan.job.resources.after) {
-    const base::JobId id = *base::ParseJobId(name);
-    ASSERT_EQ(FindJob(state_, id), nullptr) << Short(start.key) << " starts before " << name;
-    const JobStatus& status = stepped_.jobs().at(id).status;
-    const bool is_stored = status.state == job::JobState::kFinished;
-    ASSERT_TRUE(!is_stored || after == job::After::kAny ||
-                status.end->outcome == job::Outcome::kSucceeded)
-        << Short(start.key) << " starts after the failure of " << name;
-  }
-}
-
-void SimCluster::ItsDeviceIsNotDrained(const StartRank& start) {
-  for (const auto& [target, drain] : state_.drains) {
-    ASSERT_NE(target, start.worker) << Short(start.key);
-    ASSERT_NE(target, state_.workers.at(start.worker).row.host) << Short(start.key);
-  }
-  for (const FaultRow* fault : FaultsOf(state_, start.worker))
-    ASSERT_FALSE(KeepsOut(*fault)) << Short(start.key) << " XID " << fault->fault.xid;
-}
-
-// While a lease has a device, nothing but its jobs is placed there; and they nowhere else.
-void SimCluster::ItsDeviceIsItsLeases(const StartRank& start) {
-  const Lease* has = ActiveLeaseOf(state_, start.worker);
-  const std::optional<std::string>& wants = start.plan.job.resources.lease;
-  ASSERT_EQ(has == nullptr ? "" : has->row.name, wants.value_or("")) << Short(start.key);
-}
-
-// The labels that the coordinator knows are those of the worker's last Hello.
-void SimCluster::ItsDeviceMeetsItsConstraints(const StartRank& start) {
-  std::string reason;
-  const job::SiteDevice device = SiteDeviceOf(state_.workers.at(start.worker).row);
-  ASSERT_TRUE(job::MeetsConstraints(start.plan.job, device, &reason))
-      << Short(start.key) << ": " << reason;
 }
 
 SimWorker& SimCluster::Named(const std::string& name) {

@@ -1,11 +1,14 @@
 // A whole cluster under one seed: the core with its rows, and workers with ranks. The network
-// delays, loses streams, which the coordinator may notice late, and says things twice. Hosts
-// restart. The clock jumps. The disk is slow, full, or forgets what it was not told to keep; the
-// coordinator is killed before or after its commit. The seed and the number of a step choose what
-// happens in it: a failure can be replayed, also without some of its steps.
+// delays, loses streams, which the coordinator may notice late, and says things twice. What one
+// direction carries overtakes the other; what was on its way on a stream that is gone may arrive
+// beside its successor's. Hosts restart. The clock jumps. The disk is slow, full, forgets what it
+// was not told to keep, or what it said it keeps; the coordinator is killed before or after its
+// commit. The seed and the number of a step choose what happens in it: a failure can be replayed,
+// also without some of its steps.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -18,6 +21,9 @@
 
 namespace trainctl::core {
 
+// Which of that. kFirst: nothing is late or overtakes, and what is synced is kept.
+enum class Faults { kFirst, kAll };
+
 class SimCluster {
  public:
   static constexpr int64_t kAutoMicroBatch = 8;  // of the jobs that asked for "auto"
@@ -26,7 +32,7 @@ class SimCluster {
   // Told of every commit.
   using Committed = std::function<void(const std::vector<Persist>&)>;
 
-  explicit SimCluster(uint64_t seed, Committed committed = {});
+  explicit SimCluster(uint64_t seed, Committed committed = {}, Faults faults = Faults::kAll);
 
   // One thing happens, a fault perhaps.
   void Disturb(int64_t step);
@@ -48,14 +54,21 @@ class SimCluster {
   // Whether a Tick has come since the clock jumped, or since a restart: a full disk keeps no stop.
   bool knows_time() const { return knows_time_; }
   int64_t preempted() const { return preempted_; }
+  // How often the disk lost what it had said it keeps: jobs may be gone, and ends.
+  int64_t losses() const { return losses_; }
+  int64_t late() const { return late_events_; }  // events of streams that were gone
 
  private:
   void Feed(const Event& event);
   void CheckStep(const Actions& actions);
   void Commit();
   void DisturbDisk();
+  void LosePower();
+  void ForgetWhatIsLost();
   void JumpClock();
   void Cut(SimWorker& worker);
+  void KeepOnItsWay(SimWorker& worker);
+  void TakePlaceOfOlder(SimWorker& worker);
   void NoticeCuts();
   void Perform(const std::vector<Effect>& effects);
   void RestartCoordinator();
@@ -68,6 +81,9 @@ class SimCluster {
   void ChangeLease();
   void Fault();
   void Deliver();
+  void DeliverToWorker(SimWorker& worker);
+  void DeliverToCoordinator(SimWorker& worker);
+  bool DeliverLate(SimWorker& worker);
   void AdvanceRanks(bool with_faults);
   void Second();
   void AWhile();
@@ -89,6 +105,7 @@ class SimCluster {
   SimWorker& Named(const std::string& name);
 
   const uint64_t seed_;
+  const Faults faults_;
   Random random_;
   Committed committed_;
   State state_;
@@ -98,6 +115,11 @@ class SimCluster {
   std::vector<Effect> held_effects_;
   int64_t slow_steps_ = 0, full_steps_ = 0;  // of the disk, from now on
   std::set<std::string> cut_;                // workers whose streams are gone, as nobody noticed
+  std::map<std::string, std::deque<Event>> late_;  // what arrives of them still; by worker
+  int64_t lying_steps_ = 0;                        // of the disk, from now on
+  Ledger synced_;                                  // what it keeps, where it said more:
+  std::vector<std::vector<Persist>> unsynced_;     // commits since
+  int64_t losses_ = 0, late_events_ = 0;
   base::WallMicros latest_wall_ = 0;
   bool clock_jumped_ = false;
   bool knows_time_ = true;

@@ -1,0 +1,109 @@
+// What must hold of what a Step does, as it does it: invariants.h asks after the state it leaves.
+#include <gtest/gtest.h>
+
+#include "server/core/leases.h"
+#include "tests/server/describe.h"
+#include "tests/server/first_in_line.h"
+#include "tests/server/sim_cluster.h"
+
+namespace trainctl::core {
+
+void SimCluster::CheckStep(const Actions& actions) {
+  std::set<base::JobId> placed;
+  for (const Effect& effect : actions.effects) {
+    const auto* start = std::get_if<StartRank>(&effect);
+    const bool is_placed = start != nullptr && !stepped_.ranks().contains(start->key);
+    if (is_placed && start->plan.job.exclusive) AnExclusiveJobIsAlone(*start);
+    if (is_placed) ItsDeviceIsNotDrained(*start);
+    if (is_placed) ItsDeviceIsItsLeases(*start);
+    if (is_placed) WhatItFollowsHasEnded(*start);
+    if (is_placed) ItsDeviceMeetsItsConstraints(*start);
+    if (is_placed) placed.insert(start->key.job);
+  }
+  TheFirstInLineIsNotDelayed(state_, now_, placed);
+  for (const Persist& row : actions.persist) {
+    if (const auto* attempt = std::get_if<AttemptRow>(&row)) WhoGivesWayAllowsIt(*attempt);
+  }
+}
+
+void SimCluster::NoJobRunsTwice(const StartRank& start) {
+  for (SimWorker& worker : workers_) {
+    const SimRank* other = worker.Running();
+    const bool is_older = other != nullptr && other->key.job == start.key.job &&
+                          other->key.attempt < start.key.attempt;
+    ASSERT_FALSE(is_older) << Short(start.key) << " starts while " << Short(other->key)
+                           << " still runs";
+  }
+}
+
+// An attempt that another job's is stopped for: its job allows it and is of lower priority, and it
+// has had its time. The other waits for devices.
+void SimCluster::WhoGivesWayAllowsIt(const AttemptRow& attempt) {
+  static const std::string kToWhom = "gives way to ";
+  const bool is_new = attempt.stop && !stepped_.attempts().at({attempt.job, attempt.attempt}).stop;
+  if (!is_new || !attempt.stop->message.starts_with(kToWhom)) return;
+  ASSERT_EQ(attempt.stop->outcome, job::Outcome::kPreempted);
+  const std::string text = attempt.stop->message.substr(kToWhom.size());
+  const Job* taker = FindJob(state_, *base::ParseJobId(text.substr(0, text.find(' '))));
+  const JobRow& giver = stepped_.jobs().at(attempt.job).row;
+  ASSERT_NE(taker, nullptr) << text;
+  ASSERT_EQ(taker->lane, Lane::kQueue) << text;
+  ASSERT_TRUE(giver.spec.resources.preemptible) << base::ToString(giver.id);
+  ASSERT_GT(taker->row.spec.resources.priority, giver.spec.resources.priority) << text;
+  ASSERT_TRUE(clock_jumped_ ||
+              now_.wall >= attempt.placed_at + *state_.options.policy.preempt_after_us)
+      << text;
+  ++preempted_;
+}
+
+// No process of another job is on its hosts, but where an operator has removed a worker.
+void SimCluster::AnExclusiveJobIsAlone(const StartRank& start) {
+  const std::string& host = state_.workers.at(start.worker).row.host;
+  for (SimWorker& worker : workers_) {
+    const SimRank* other = worker.Running();
+    const auto known = state_.workers.find(worker.name());
+    if (other == nullptr || known == state_.workers.end() || known->second.row.host != host)
+      continue;
+    ASSERT_EQ(other->key.job, start.key.job)
+        << Short(start.key) << " starts on " << host << ", where " << Short(other->key) << " runs";
+  }
+}
+
+// As it was to. What this Step ended is stored with it.
+void SimCluster::WhatItFollowsHasEnded(const StartRank& start) {
+  for (const auto& [name, after] : start.plan.job.resources.after) {
+    const base::JobId id = *base::ParseJobId(name);
+    ASSERT_EQ(FindJob(state_, id), nullptr) << Short(start.key) << " starts before " << name;
+    const JobStatus& status = stepped_.jobs().at(id).status;
+    const bool is_stored = status.state == job::JobState::kFinished;
+    ASSERT_TRUE(!is_stored || after == job::After::kAny ||
+                status.end->outcome == job::Outcome::kSucceeded)
+        << Short(start.key) << " starts after the failure of " << name;
+  }
+}
+
+void SimCluster::ItsDeviceIsNotDrained(const StartRank& start) {
+  for (const auto& [target, drain] : state_.drains) {
+    ASSERT_NE(target, start.worker) << Short(start.key);
+    ASSERT_NE(target, state_.workers.at(start.worker).row.host) << Short(start.key);
+  }
+  for (const FaultRow* fault : FaultsOf(state_, start.worker))
+    ASSERT_FALSE(KeepsOut(*fault)) << Short(start.key) << " XID " << fault->fault.xid;
+}
+
+// While a lease has a device, nothing but its jobs is placed there; and they nowhere else.
+void SimCluster::ItsDeviceIsItsLeases(const StartRank& start) {
+  const Lease* has = ActiveLeaseOf(state_, start.worker);
+  const std::optional<std::string>& wants = start.plan.job.resources.lease;
+  ASSERT_EQ(has == nullptr ? "" : has->row.name, wants.value_or("")) << Short(start.key);
+}
+
+// The labels that the coordinator knows are those of the worker's last Hello.
+void SimCluster::ItsDeviceMeetsItsConstraints(const StartRank& start) {
+  std::string reason;
+  const job::SiteDevice device = SiteDeviceOf(state_.workers.at(start.worker).row);
+  ASSERT_TRUE(job::MeetsConstraints(start.plan.job, device, &reason))
+      << Short(start.key) << ": " << reason;
+}
+
+}  // namespace trainctl::core
