@@ -58,29 +58,32 @@ bool AwaitsDeviceWord(Turn& turn, const Rank& rank) {
          turn.now.steady - rank.ended_steady < turn.state.options.device_word_timeout_us;
 }
 
-// Of those ranks that still have one.
+// Of those ranks that still have one. How many.
 template <class Which>
-void ReleaseDevices(Turn& turn, const LiveAttempt& attempt, const Which& which) {
-  bool any = false;
+int64_t ReleaseDevices(Turn& turn, const LiveAttempt& attempt, const Which& which) {
+  int64_t released = 0;
   for (const Rank& rank : attempt.ranks) {
     std::optional<job::RankKey>& holder = WorkerOf(turn.state, rank).holder;
     if (holder != rank.row.key || !which(rank)) continue;
     holder.reset();
-    any = true;
+    ++released;
   }
-  if (!any) return;
+  if (released == 0) return released;
   UpdateFreeOfHosts(turn, attempt);
   turn.placement_may_change = true;  // a host may be empty now, though its devices be not free
+  return released;
 }
 
 // An end that waits for a host, which may never come back, keeps no device of another.
-void ReleaseWhatHasEnded(Turn& turn, const LiveAttempt& attempt) {
+void ReleaseWhatHasEnded(Turn& turn, Job& job) {
+  const LiveAttempt& attempt = *job.attempt;
   const bool may_take_for_ever =
       std::ranges::any_of(attempt.ranks, [&](const Rank& rank) { return IsGivenUp(turn, rank); });
   if (!may_take_for_ever) return;
-  ReleaseDevices(turn, attempt, [&](const Rank& rank) {
+  const int64_t released = ReleaseDevices(turn, attempt, [&](const Rank& rank) {
     return rank.row.proof != Proof::kNone && !AwaitsDeviceWord(turn, rank);
   });
+  if (released > 0) GiveBack(turn.state, job, released);
 }
 
 // Gives the devices to the ranks.
@@ -248,7 +251,7 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
   const bool is_settled = std::ranges::none_of(attempt.ranks, [&](const Rank& rank) {
     return IsUnproven(turn, rank, goes_on) || AwaitsDeviceWord(turn, rank);
   });
-  if (!is_settled) return ReleaseWhatHasEnded(turn, attempt);
+  if (!is_settled) return ReleaseWhatHasEnded(turn, job);
   if (HasFailedTrial(attempt, end)) attempt.row.trial = Trial::kFailed;
   attempt.row.end = end;
   attempt.row.ended_at = WhenEnded(attempt, turn.now.wall);

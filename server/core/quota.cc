@@ -32,28 +32,47 @@ std::string CountText(int64_t devices) {
   return std::to_string(devices) + (devices == 1 ? " device" : " devices");
 }
 
+// That the live job has still, as quotas count it.
+int64_t DevicesOf(const Job& job) {
+  return CountsForQuota(job.row) ? job.row.spec.devices - job.attempt->given_back : 0;
+}
+
 // "j1 has 2, j2 has 2": the first few.
 std::string WhoHolds(const State& state, const std::string& user) {
   constexpr int kMost = 4;
   std::string text;
   int count = 0;
   for (const auto& [id, job] : state.live) {
-    if (job->row.user != user || !CountsForQuota(job->row)) continue;
+    if (job->row.user != user || DevicesOf(*job) == 0) continue;
     if (++count > kMost) return text + ", …";
-    text += (text.empty() ? "" : ", ") + base::ToString(id) + " has " +
-            std::to_string(job->row.spec.devices);
+    text +=
+        (text.empty() ? "" : ", ") + base::ToString(id) + " has " + std::to_string(DevicesOf(*job));
   }
   return text;
 }
 
-// That its devices are expected back.
-void Forget(Held* held, const Job& job) {
-  if (!job.attempt->expected_end) return;
-  const auto coming = held->coming.find(*job.attempt->expected_end);
-  CHECK(coming != held->coming.end() && coming->second >= job.row.spec.devices)
-      << base::ToString(job.row.id) << " is expected at no time";
-  coming->second -= job.row.spec.devices;
-  if (coming->second == 0) held->coming.erase(coming);
+void Count(State& state, const Job& job) {
+  if (DevicesOf(job) == 0) return;
+  Held& held = state.held[job.row.user];
+  held.devices += DevicesOf(job);
+  if (job.attempt->expected_end) held.coming[*job.attempt->expected_end] += DevicesOf(job);
+}
+
+// As it was counted.
+void Discount(State& state, const Job& job) {
+  if (DevicesOf(job) == 0) return;
+  const auto held = state.held.find(job.row.user);
+  CHECK(held != state.held.end() && held->second.devices >= DevicesOf(job))
+      << base::ToString(job.row.id) << " held nothing";
+  held->second.devices -= DevicesOf(job);
+  if (job.attempt->expected_end) {
+    const auto coming = held->second.coming.find(*job.attempt->expected_end);
+    CHECK(coming != held->second.coming.end() && coming->second >= DevicesOf(job))
+        << base::ToString(job.row.id) << " is expected at no time";
+    coming->second -= DevicesOf(job);
+    if (coming->second == 0) held->second.coming.erase(coming);
+  }
+  if (held->second.devices == 0) state.held.erase(held);
 }
 
 // Its device is not drained, and free, or a job's, or its worker was just there. The same before
@@ -99,10 +118,7 @@ std::string ExceedsReason(const State& state, const Job& job) {
 void GoLive(State& state, Job& job) {
   if (state.live.insert_or_assign(job.row.id, &job).second) ++state.live_jobs[job.row.user];
   if (job.row.spec.resources.preemptible) state.preemptible.insert(job.row.id);
-  if (!CountsForQuota(job.row)) return;
-  Held& held = state.held[job.row.user];
-  held.devices += job.row.spec.devices;
-  if (job.attempt->expected_end) held.coming[*job.attempt->expected_end] += job.row.spec.devices;
+  Count(state, job);
 }
 
 void EndLive(State& state, const Job& job) {
@@ -110,23 +126,20 @@ void EndLive(State& state, const Job& job) {
   if (state.live.erase(job.row.id) == 0) return;
   const auto of_user = state.live_jobs.find(job.row.user);
   if (--of_user->second == 0) state.live_jobs.erase(of_user);
-  if (!CountsForQuota(job.row)) return;
-  const auto held = state.held.find(job.row.user);
-  CHECK(held != state.held.end() && held->second.devices >= job.row.spec.devices)
-      << base::ToString(job.row.id) << " held nothing";
-  Forget(&held->second, job);
-  held->second.devices -= job.row.spec.devices;
-  if (held->second.devices == 0) state.held.erase(held);
+  Discount(state, job);
+}
+
+void GiveBack(State& state, Job& job, int64_t devices) {
+  Discount(state, job);
+  job.attempt->given_back += devices;
+  Count(state, job);
 }
 
 void ExpectEnd(State& state, Job& job, std::optional<base::SteadyMicros> at) {
-  std::optional<base::SteadyMicros>& known = job.attempt->expected_end;
-  if (CountsForQuota(job.row) && state.live.contains(job.row.id)) {
-    Held& held = state.held.at(job.row.user);
-    Forget(&held, job);
-    if (at) held.coming[*at] += job.row.spec.devices;
-  }
-  known = at;
+  const bool is_live = state.live.contains(job.row.id);
+  if (is_live) Discount(state, job);
+  job.attempt->expected_end = at;
+  if (is_live) Count(state, job);
 }
 
 std::string PolicyProblem(const SitePolicy& policy, const std::string& user,

@@ -9,7 +9,8 @@
 // quota. A job keeps nothing where too few devices of any class that it could use are free or in
 // use: the others are LOST, DIRTY or drained. One that never fits the quota keeps nothing either.
 // Jobs under a lease count for nothing: their devices are their owner's already. An exclusive job
-// counts as many devices as it has ranks.
+// counts as many devices as it has ranks; a gang that waits for a host which is away, as many as it
+// still has.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,8 @@ std::string ExceedsReason(const State& state, const Job& job);
 // and State::held.
 void GoLive(State& state, Job& job);
 void EndLive(State& state, const Job& job);
+// It gives some of them back before its end.
+void GiveBack(State& state, Job& job, int64_t devices);
 // When the attempt of the live job, or of one that is about to be, is expected to end.
 void ExpectEnd(State& state, Job& job, std::optional<base::SteadyMicros> at);
 

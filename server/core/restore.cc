@@ -30,7 +30,9 @@ void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored,
     CHECK(worker != state.workers.end())
         << ToString(row.key) << " is on '" << row.worker << "', which is not in the inventory";
     // One of an attempt that ends may have given its device to another's.
-    if (row.proof == Proof::kNone || !attempt.row.stop) worker->second.holder = row.key;
+    const bool has_device = row.proof == Proof::kNone || !attempt.row.stop;
+    if (has_device) worker->second.holder = row.key;
+    attempt.given_back += !has_device;
     attempt.ranks.push_back({.row = std::move(row),
                              .device = worker->second.device,
                              .sequence = ack == acks.end() ? 0 : ack->second,

@@ -88,8 +88,11 @@ void GroupsKeepTheirBounds(const State& state) {
 void QuotasAreKept(const State& state) {
   std::map<std::string, int64_t> held;
   for (const auto& [id, job] : state.live) {
-    if (!job->row.spec.resources.lease) held[job->row.user] += job->row.spec.devices;
+    if (job->row.spec.resources.lease) continue;
+    for (const Rank& rank : job->attempt->ranks)
+      held[job->row.user] += state.workers.at(rank.row.worker).holder == rank.row.key;
   }
+  std::erase_if(held, [](const auto& entry) { return entry.second == 0; });
   ASSERT_EQ(held.size(), state.held.size());
   for (const auto& [user, of_user] : state.held) ASSERT_EQ(held[user], of_user.devices) << user;
   for (const auto& [user, devices] : held) {

@@ -130,7 +130,7 @@ class PlainPass {
       if (live->row.user != user || live->row.spec.resources.lease) continue;
       const auto& end = live->attempt->expected_end;
       const bool has_ended = end && std::max(*end, turn_.now.steady) <= at;
-      if (!has_ended) left -= live->row.spec.devices;
+      if (!has_ended) left -= live->row.spec.devices - live->attempt->given_back;
     }
     return left;
   }
