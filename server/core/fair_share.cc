@@ -195,10 +195,10 @@ void KeepUse(State& state, const Job& job, const Now& now) {
   const AttemptRow& attempt = job.attempt->row;
   std::vector<UseRow>& ended = state.shares.ended[job.row.user];
   ended.push_back({job.row.user, job.row.spec.devices, attempt.placed_at, attempt.ended_at});
-  // Known late: whoever was taken to have had devices since has had none.
-  if (attempt.ended_at <= HalfLifeAgo(state)) state.shares.starving_is_old = true;
   const bool is_set_back = now.wall < state.shares.at;  // the clock: the next Tick sums up
   if (attempt.ended_at < state.shares.at && !is_set_back) Correct(state, ended.back());
+  // Known late: whoever was taken to have had devices since has had none, once it is not live.
+  if (attempt.ended_at <= HalfLifeAgo(state)) state.shares.starving_is_old = true;
 }
 
 bool LiftWhoStarves(State& state) {
