@@ -267,9 +267,21 @@ base::Status Arguments::Parse(const std::vector<std::string>& words) {
   return CheckActions();
 }
 
+// "--name=": CLI11 would take the next word for the value.
+base::Status Arguments::CheckValues(const std::vector<std::string>& words) const {
+  for (const std::string& word : words) {
+    if (word == "--") break;
+    const Argument* option = FindOption(word);
+    if (option != nullptr && word.find('=') + 1 == word.size())
+      return Wrong(word.substr(0, word.size() - 1) + " is empty: expected " + option->placeholder);
+  }
+  return base::Ok{};
+}
+
 // CLI11 takes texts only; numbers are read from them here, so that what it says of a wrong one is
 // our own.
 base::Status Arguments::Read(const std::vector<std::string>& words) {
+  if (const base::Status given = CheckValues(words); !given.ok()) return given;
   CLI::App app;
   app.set_help_flag();
   app.add_flag("-h,--help", wants_help_);

@@ -105,6 +105,7 @@ class Arguments {
   base::Result<std::vector<std::string>> TakeOverrides(const std::vector<std::string>& words);
   std::vector<std::string> TakeWords(const std::vector<std::string>& words) const;
   const Argument* FindOption(const std::string& word) const;
+  base::Status CheckValues(const std::vector<std::string>& words) const;
   base::Status Read(const std::vector<std::string>& words);
   base::Status ReadNumber(const Argument& argument, const std::string& text) const;
   base::Status CheckRequired() const;

@@ -72,6 +72,8 @@ TEST_F(SubmitTest, AnEmptyNameIsRefused) {
   const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--name", ""});
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_NE(ended.err.find("--name is empty: expected NAME"), std::string::npos) << ended.err;
+  const Ended glued = Trainctl({"submit", File("tiny.json", kJob), "--name=", "-o", "json"});
+  EXPECT_NE(glued.err.find("--name is empty: expected NAME"), std::string::npos) << glued.err;
 }
 
 TEST_F(SubmitTest, ALabFileIsAGroup) {
