@@ -25,6 +25,7 @@ Style StyleOfWorkerState(std::string_view state) {
 void WorkerCounts::Add(const v1::WorkerView& worker) {
   ++devices;
   drained += worker.has_drain();
+  slow += worker.has_slowness();
   const std::optional<job::WorkerState> state = StateOf(worker);
   if (!state) return;
   switch (*state) {
@@ -47,6 +48,7 @@ std::string WorkerCounts::TroubleText(std::string_view not_free) const {
   add(lost, "lost");
   add(bad, "bad");
   add(suspect, "suspect");
+  add(slow, "slow");
   add(dirty, not_free);
   add(drained, "drained");
   return text;

@@ -14,7 +14,7 @@ Style StyleOfWorkerState(std::string_view state);
 
 struct WorkerCounts {
   int devices = 0, busy = 0, lost = 0, bad = 0, suspect = 0, dirty = 0;
-  int drained = 0;  // in whatever state
+  int drained = 0, slow = 0;  // in whatever state
 
   void Add(const v1::WorkerView& worker);
   // ", 1 lost, 2 drained": what is not in order; empty: all is. not_free: what DIRTY is called.

@@ -85,7 +85,8 @@ TextCell HolderCell(const SiteView& site, const v1::WorkerView& worker) {
   if (job != nullptr && !job->owner().empty()) text += " (" + job->owner() + ")";
   if (worker.reason().empty()) return text;
   return {text + (text.empty() ? "" : ": ") + worker.reason(),
-          worker.has_drain() ? Style::kWarning : StyleOfWorkerState(worker.state())};
+          worker.has_drain() || worker.has_slowness() ? Style::kWarning
+                                                      : StyleOfWorkerState(worker.state())};
 }
 
 std::string CurveText(const SiteView& site, const std::string& name, const Paper& paper) {

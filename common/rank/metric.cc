@@ -83,13 +83,15 @@ constexpr MetricInfo kMetrics[] = {
     {kRankCpu, "rank_cpu_percent", "%", "CPU of the rank", kRank, kMean},
     {kRankMemoryUsed, "rank_memory_used_bytes", "bytes", "host memory of the rank", kRank,
      kWorstRank},
+    // Of ranks of a gang: a step without the waits for the others and for data.
+    {kWorkSeconds, "work_seconds", "s", "the rank's own work per step", kRank, kMean},
 };
 
 constexpr bool IsInOrder() {
   for (size_t i = 0; i < std::size(kMetrics); ++i) {
     if (kMetrics[i].id != static_cast<Metric>(i)) return false;
   }
-  return std::size(kMetrics) == static_cast<size_t>(kRankMemoryUsed) + 1;
+  return std::size(kMetrics) == static_cast<size_t>(kWorkSeconds) + 1;
 }
 static_assert(IsInOrder(), "a row for each Metric, in their order");
 

@@ -61,6 +61,7 @@ enum class Metric {
   kHostMemoryUsed,
   kRankCpu,
   kRankMemoryUsed,
+  kWorkSeconds,
 };
 
 // Whose a point is: of the whole gang, as rank 0 reports it, or of the rank that reports it.

@@ -27,6 +27,15 @@ Json FaultRecords(const v1::WorkerView& worker) {
   return records;
 }
 
+Json SlownessRecord(const v1::WorkerView& worker) {
+  if (!worker.has_slowness()) return nullptr;
+  const v1::Slowness& slow = worker.slowness();
+  return {{"job", slow.job()},
+          {"rank", slow.rank()},
+          {"ratio", slow.ratio()},
+          {"at", Seconds(slow.at())}};
+}
+
 Json ForeignRecords(const v1::DeviceSample& sample) {
   Json records = Json::array();
   for (const v1::ForeignProcess& process : sample.foreign()) {
@@ -50,6 +59,7 @@ Json WorkerRecord(const v1::WorkerView& worker) {
       {"reason", TextOrNull(worker.reason())},
       {"drain", DrainRecord(worker)},
       {"faults", FaultRecords(worker)},
+      {"slowness", SlownessRecord(worker)},
       {"job", TextOrNull(worker.job())},
       {"last_seen", Seconds(worker.last_seen())},
       {"device",

@@ -60,12 +60,17 @@ struct RemoveFault {
   int64_t xid = 0;
 };
 
-// Rows of attempts, ranks, workers, drains, faults and leases are whole: inserted, or replacing the
-// row of the same key.
+// The device has kept up with a gang since, or is not to be marked.
+struct RemoveSlow {
+  std::string worker;
+};
+
+// Rows of attempts, ranks, workers, drains, faults, slow devices and leases are whole: inserted, or
+// replacing the row of the same key.
 using Persist = std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection,
                              UpdateSpec, RemoveJob, AttemptRow, RankRow, WorkerRow, RemoveWorker,
-                             DrainRow, RemoveDrain, FaultRow, RemoveFault, LeaseRow, EventRow,
-                             MetricRows, AckRow, ArtefactRow, ContinuationRow>;
+                             DrainRow, RemoveDrain, FaultRow, RemoveFault, SlowRow, RemoveSlow,
+                             LeaseRow, EventRow, MetricRows, AckRow, ArtefactRow, ContinuationRow>;
 
 // To the worker: start the rank, unless it holds it already. The plan lacks bind_address and
 // directory, which the worker fills in.

@@ -6,6 +6,7 @@
 #include "common/base/utf8.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
+#include "server/core/slowness.h"
 
 namespace trainctl::core {
 namespace {
@@ -79,6 +80,10 @@ void Apply(Report& report, const job::RankProgress& body) {
 void Apply(Report& report, const job::RankMetrics& body) {
   for (const job::MetricPoint& point : body.points) {
     if (report.rank.row.key.rank == 0) report.attempt.pace.Add(point, report.turn.now.steady);
+    const auto verdicts =
+        report.attempt.gang_pace.Add(report.rank.row.key.rank, report.attempt.ranks.size(), point,
+                                     report.turn.state.options.slowness);
+    for (const GangPace::Verdict& verdict : verdicts) TakeVerdict(report.turn, report.job, verdict);
   }
   report.turn.Persist(MetricRows{report.rank.row.key, body.points});
 }

@@ -101,6 +101,7 @@ State Restore(const Options& options, StoredState stored, const Now& now) {
   state.next_lease = stored.next_lease;
   for (const LeaseRow& row : stored.leases) RestoreLease(state, row, now);
   for (DrainRow& row : stored.drains) state.drains[row.target] = std::move(row);
+  for (SlowRow& row : stored.slow) state.slow[row.worker] = std::move(row);
   for (FaultRow& row : stored.faults) state.faults[row.worker][row.fault.xid] = std::move(row);
   for (const WorkerRow& row : stored.workers) DescribeWorker(state, row).away_since = now.steady;
   RestoreGroups(state, stored);

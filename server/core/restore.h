@@ -27,6 +27,7 @@ struct StoredState {
   std::vector<WorkerRow> workers;
   std::vector<DrainRow> drains;
   std::vector<FaultRow> faults;
+  std::vector<SlowRow> slow;
   int64_t next_lease = 1;
   std::vector<LeaseRow> leases;          // that are not over
   std::vector<GroupRow> groups;          // of the jobs, as far as they have a bound

@@ -185,6 +185,15 @@ struct FaultRow {
   bool cleared = false;  // an operator has said that it does not count any more
 };
 
+// A device that was much slower than the others of a gang, as steps have shown last.
+struct SlowRow {
+  std::string worker;
+  std::string device_uuid;
+  job::RankKey key;  // that it had then
+  double ratio = 1;  // of that rank's own work in a step to the others'
+  base::WallMicros at = 0;
+};
+
 // Devices that are one user's for a time. Which they are is decided when it is made.
 struct LeaseRow {
   int64_t id = 0;    // 1, 2, …, never given twice

@@ -123,7 +123,9 @@ std::string WorkerReason(const State& state, const Worker& worker) {
     text = (StateOf(state, worker) == as ? "" : std::string(Name(as)) + ": ") + FaultText(*fault);
   }
   const std::string drained = drain == nullptr ? "" : "drained" + DrainText(*drain);
-  for (const std::string& other : {drained, dirty, WhoLeases(state, worker)}) {
+  const SlowRow* slow = SlownessOf(state, worker.row.name);
+  const std::string slowness = slow == nullptr ? "" : SlownessText(*slow);
+  for (const std::string& other : {drained, dirty, slowness, WhoLeases(state, worker)}) {
     if (!text.empty() && !other.empty()) text += "; ";
     text += other;
   }

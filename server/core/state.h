@@ -18,6 +18,7 @@
 #include "common/job/outcome.h"
 #include "common/job/site.h"
 #include "common/job/worker_state.h"
+#include "server/core/gang_pace.h"
 #include "server/core/queue.h"
 #include "server/core/rows.h"
 #include "server/core/site_policy.h"
@@ -52,6 +53,7 @@ struct Options {
   int64_t max_inspections = 3;                 // of a job before it is placed, while nobody looks
   int64_t max_inspecting = 4;                  // jobs at once
   int64_t max_inspecting_of_user = 2;          //
+  SlownessPolicy slowness{};
   SitePolicy policy{};
   std::optional<base::WallMicros> lent_until{};  // loan.h; nullopt: the devices are the site's own
 };
@@ -73,6 +75,7 @@ struct LiveAttempt {
   base::SteadyMicros progress_steady =
       0;  // last step, phase or loaded byte of any rank; or its worker's return
   StepPace pace;
+  GangPace gang_pace;
   std::optional<base::SteadyMicros> expected_end;  // run_length.h; nullopt: not known
   bool is_late = false;                            // that has passed
   bool may_give_way = false;  // it is preemptible, and has had its minimum (preempt.h)
@@ -223,6 +226,7 @@ struct State {
   std::map<std::string, std::vector<Worker*>> hosts;          // each host's, into `workers`
   std::map<std::string, DrainRow> drains;                     // by target
   std::map<std::string, std::map<int64_t, FaultRow>> faults;  // by worker and XID
+  std::map<std::string, SlowRow> slow;                        // by worker
   int64_t next_lease = 1;
   std::map<int64_t, Lease> leases;  // not over
   // Of each worker the leases whose end is to come, by their start: none overlap.
@@ -270,6 +274,9 @@ const FaultRow* WorstFault(const State& state, const std::string& worker);
 // Of one that keeps new jobs away: kBad or kSuspect; and what it is, when, and what ends it.
 job::WorkerState StateOf(const FaultRow& fault);
 std::string FaultText(const FaultRow& fault);
+// Where the worker's device was slower than its gang (slowness.h); nullptr: it was not. In words.
+const SlowRow* SlownessOf(const State& state, const std::string& worker);
+std::string SlownessText(const SlowRow& slow);
 // Nothing new is placed on the worker's device: it is drained, or has a fault.
 bool IsKeptOut(const State& state, const WorkerRow& worker);
 
@@ -284,8 +291,8 @@ bool IsTarget(const State& state, const std::string& name);
 
 job::WorkerState StateOf(const State& state, const Worker& worker);
 
-// Of kDirty, and of a faulty or drained device: why, in plain words; and who has leased it next.
-// Else empty.
+// Of kDirty, and of a faulty or drained device: why, in plain words; whether it was slower than its
+// gang, and who has leased it next. Else empty.
 std::string WorkerReason(const State& state, const Worker& worker);
 
 // The job with a live attempt that has a rank there, though that rank may have ended; or none.

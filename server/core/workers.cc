@@ -8,6 +8,7 @@
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/lease_events.h"
+#include "server/core/slowness.h"
 
 namespace trainctl::core {
 namespace {
@@ -41,11 +42,14 @@ bool IsStored(const State& state, const WorkerRow& row) {
   return found != state.workers.end() && key(found->second.row) == key(row);
 }
 
-// Faults of the device before say nothing of it.
-bool HasOtherDevice(const State& state, const WorkerRow& row) {
-  const auto faults = state.faults.find(row.name);
-  return faults != state.faults.end() &&
-         faults->second.begin()->second.device_uuid != row.device.uuid;
+// What is known of the device before says nothing of it.
+void ForgetOtherDevice(Turn& turn, const WorkerRow& row) {
+  const auto faults = turn.state.faults.find(row.name);
+  if (faults != turn.state.faults.end() &&
+      faults->second.begin()->second.device_uuid != row.device.uuid)
+    ForgetFaults(turn, row.name);
+  const SlowRow* slow = SlownessOf(turn.state, row.name);
+  if (slow != nullptr && slow->device_uuid != row.device.uuid) ForgetSlowness(turn, row.name);
 }
 
 const HeldRank* FindHeld(const WorkerHello& event, const job::RankKey& key) {
@@ -149,7 +153,7 @@ void Handle(Turn& turn, const WorkerHello& event) {
   if (std::string why = WhyForeign(turn.state, event); !why.empty())
     return turn.Perform(RefuseWorker{event.worker.name, {base::Code::kConflict, std::move(why)}});
   const bool is_stored = IsStored(turn.state, event.worker);
-  if (HasOtherDevice(turn.state, event.worker)) ForgetFaults(turn, event.worker.name);
+  ForgetOtherDevice(turn, event.worker);
   Worker& worker = DescribeWorker(turn.state, event.worker);
   if (worker.lost && worker.holder)
     Say(turn, worker.holder->job, "worker " + worker.row.name + " is back");
@@ -211,6 +215,7 @@ void Handle(Turn& turn, const WorkerRemoved& event) {
   turn.state.workers.erase(found);
   turn.Persist(RemoveWorker{event.worker});
   ForgetFaults(turn, event.worker);
+  ForgetSlowness(turn, event.worker);
   if (!IsTarget(turn.state, event.worker) && turn.state.drains.erase(event.worker) > 0)
     turn.Persist(RemoveDrain{event.worker});
   turn.placement_may_change = true;  // who could use its device only holds back nothing now

@@ -64,6 +64,14 @@ std::vector<core::FaultRow> LoadFaults(Database& database) {
   return faults;
 }
 
+std::vector<core::SlowRow> LoadSlow(Database& database) {
+  Statement statement(database,
+                      "SELECT " + std::string(kSlowColumns) + " FROM slow_devices ORDER BY worker");
+  std::vector<core::SlowRow> slow;
+  while (statement.Next()) VisitSlow(slow.emplace_back(), ColumnReader(database, statement));
+  return slow;
+}
+
 std::vector<core::LeaseRow> LoadLeases(Database& database) {
   Statement statement(database, "SELECT " + std::string(kLeaseColumns) +
                                     " FROM leases WHERE over_at = 0 ORDER BY id");
@@ -159,6 +167,7 @@ core::StoredState LoadState(Database& database) {
   state.workers = LoadWorkers(database);
   state.drains = LoadDrains(database);
   state.faults = LoadFaults(database);
+  state.slow = LoadSlow(database);
   state.next_lease = NextId(database, "leases");
   state.leases = LoadLeases(database);
   state.groups = LoadGroups(database);

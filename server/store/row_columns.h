@@ -75,6 +75,12 @@ void VisitFault(Row& row, Visit&& visit) {
   visit(row.worker, row.device_uuid, row.fault.xid, row.fault.at, row.cleared);
 }
 
+inline constexpr const char* kSlowColumns = "worker, device_uuid, job, attempt, rank, ratio, at";
+template <class Row, class Visit>
+void VisitSlow(Row& row, Visit&& visit) {
+  visit(row.worker, row.device_uuid, row.key.job, row.key.attempt, row.key.rank, row.ratio, row.at);
+}
+
 // leases, without their devices.
 inline constexpr const char* kLeaseColumns =
     "id, name, user, request_id, start_at, end_at, created_at, over_at";

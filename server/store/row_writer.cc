@@ -156,6 +156,18 @@ void RowWriter::Write(const core::RemoveFault& row) {
   statement.Run();
 }
 
+void RowWriter::Write(const core::SlowRow& row) {
+  Statement& statement = database_.Prepared(Replace("slow_devices", kSlowColumns));
+  VisitSlow(row, ColumnWriter(statement));
+  statement.Run();
+}
+
+void RowWriter::Write(const core::RemoveSlow& row) {
+  Statement& statement = database_.Prepared("DELETE FROM slow_devices WHERE worker = ?");
+  ColumnWriter{statement}(row.worker);
+  statement.Run();
+}
+
 // Which devices it has never changes.
 void RowWriter::Write(const core::LeaseRow& row) {
   Statement& statement = database_.Prepared(

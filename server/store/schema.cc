@@ -316,10 +316,23 @@ constexpr const char* kThinned = R"sql(
 CREATE TABLE thinned (job INTEGER PRIMARY KEY REFERENCES jobs, at INTEGER NOT NULL) STRICT;
 )sql";
 
+constexpr const char* kSlowDevices = R"sql(
+CREATE TABLE slow_devices (
+  worker TEXT PRIMARY KEY,
+  device_uuid TEXT NOT NULL,
+  job INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  ratio REAL NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+)sql";
+
 constexpr std::array kMigrations = {
-    kVersion1,      kVersion2, kVersion3,   kVersion4,  kVersion5,  kVersion6,  kSite,
-    kVersion8,      kVersion9, kVersion10,  kVersion11, kVersion12, kVersion13, kVersion14,
-    kContinuations, kLeases,   kRemovedUse, kLabels,    kGaps,      kFaults,    kThinned};
+    kVersion1,  kVersion2,  kVersion3,      kVersion4,    kVersion5,   kVersion6,
+    kSite,      kVersion8,  kVersion9,      kVersion10,   kVersion11,  kVersion12,
+    kVersion13, kVersion14, kContinuations, kLeases,      kRemovedUse, kLabels,
+    kGaps,      kFaults,    kThinned,       kSlowDevices};
 
 }  // namespace
 

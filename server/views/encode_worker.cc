@@ -28,6 +28,12 @@ v1::WorkerView EncodeWorker(const core::State& state, const core::Worker& worker
     told.set_at(fault->fault.at);
     told.set_keeps_out(core::KeepsOut(*fault));
   }
+  if (const core::SlowRow* slow = core::SlownessOf(state, worker.row.name)) {
+    view.mutable_slowness()->set_job(base::ToString(slow->key.job));
+    view.mutable_slowness()->set_rank(slow->key.rank);
+    view.mutable_slowness()->set_ratio(slow->ratio);
+    view.mutable_slowness()->set_at(slow->at);
+  }
   if (const auto holder = core::HolderOf(state, worker)) view.set_job(base::ToString(*holder));
   *view.mutable_device() = wire::ToWire(worker.row.device);
   if (session != nullptr && session->device)

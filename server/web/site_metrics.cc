@@ -123,6 +123,16 @@ void AddFaults(const coordinator::Coordinator& coordinator, Exposition* text) {
   }
 }
 
+void AddSlow(const coordinator::Coordinator& coordinator, Exposition* text) {
+  text->Family("trainctl_device_slow_ratio", "gauge",
+               "Of a device that was slower than its gang: its work's time to the others'.");
+  int left = kMaxWorkers;
+  for (const auto& [worker, slow] : coordinator.state().slow) {
+    if (left-- == 0) break;
+    text->Sample({{"worker", worker}}, slow.ratio);
+  }
+}
+
 // Every worker of a host tells of it: the first one's word counts.
 void AddHosts(const coordinator::Coordinator& coordinator, Exposition* text) {
   std::map<std::string, job::HostSample> hosts;
@@ -177,6 +187,7 @@ std::string SiteMetrics(const MetricsSource& source) {
   AddQueue(source.coordinator, &text);
   AddDevices(source.coordinator, &text);
   AddFaults(source.coordinator, &text);
+  AddSlow(source.coordinator, &text);
   AddHosts(source.coordinator, &text);
   AddCalls(source.meters, &text);
   AddStore(source.meters, &text);

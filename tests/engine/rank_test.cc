@@ -46,6 +46,7 @@ TEST_F(RankTest, ReportsEveryStepOnceAndSucceeds) {
   EXPECT_EQ(end.All<job::RankProgress>().back().step, 4);
   EXPECT_TRUE(end.Points("loss")[0].rank == std::nullopt);
   EXPECT_EQ(end.Points("load_seconds").at(0).rank, 0);
+  EXPECT_TRUE(end.Points("work_seconds").empty()) << "it waits for no other rank";
 }
 
 TEST_F(RankTest, WaitingForDataIsPartOfAStep) {

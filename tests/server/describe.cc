@@ -48,6 +48,10 @@ struct Printer {
   void operator()(const RemoveFault& row) {
     out << row.worker << " has XID " << row.xid << " no more\n";
   }
+  void operator()(const SlowRow& row) {
+    out << row.worker << " is slow: " << row.ratio << " as " << Short(row.key) << "\n";
+  }
+  void operator()(const RemoveSlow& row) { out << row.worker << " is slow no more\n"; }
   void operator()(const LeaseRow& row) {
     out << LeaseText(row) << " has";
     for (const std::string& worker : row.workers) out << " " << worker;
@@ -246,6 +250,9 @@ std::string Describe(const StoredState& stored) {
   for (const FaultRow& fault : stored.faults)
     out << "fault " << fault.worker << "|" << fault.device_uuid << "|" << fault.fault.xid << "|"
         << fault.fault.at << "|" << fault.cleared << "\n";
+  for (const SlowRow& slow : stored.slow)
+    out << "slow " << slow.worker << "|" << slow.device_uuid << "|" << Short(slow.key) << "|"
+        << slow.ratio << "|" << slow.at << "\n";
   for (const LeaseRow& lease : stored.leases) {
     out << "lease " << lease.id << "|" << lease.name << "|" << lease.user << "|" << lease.request_id
         << "|" << lease.start << "|" << lease.end << "|" << lease.created_at;

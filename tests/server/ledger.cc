@@ -42,6 +42,7 @@ StoredState Ledger::LoadState() const {
   for (const auto& [name, worker] : workers_) state.workers.push_back(worker);
   for (const auto& [target, drain] : drains_) state.drains.push_back(drain);
   for (const auto& [key, fault] : faults_) state.faults.push_back(fault);
+  for (const auto& [worker, slow] : slow_) state.slow.push_back(slow);
   state.next_lease = last_lease_ + 1;
   for (const auto& [id, lease] : leases_) {
     if (lease.over_at == 0) state.leases.push_back(lease);

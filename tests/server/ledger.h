@@ -56,6 +56,8 @@ class Ledger {
   void Write(const RemoveDrain& row) { drains_.erase(row.target); }
   void Write(const FaultRow& row) { faults_[{row.worker, row.fault.xid}] = row; }
   void Write(const RemoveFault& row) { faults_.erase({row.worker, row.xid}); }
+  void Write(const SlowRow& row) { slow_[row.worker] = row; }
+  void Write(const RemoveSlow& row) { slow_.erase(row.worker); }
   void Write(const LeaseRow& row) {
     last_lease_ = std::max(last_lease_, row.id);
     leases_[row.id] = row;
@@ -76,6 +78,7 @@ class Ledger {
   std::map<std::string, WorkerRow> workers_;
   std::map<std::string, DrainRow> drains_;
   std::map<std::pair<std::string, int64_t>, FaultRow> faults_;
+  std::map<std::string, SlowRow> slow_;
   int64_t last_lease_ = 0;
   std::map<int64_t, LeaseRow> leases_;
   std::map<base::GroupId, GroupRow> groups_;

@@ -200,6 +200,15 @@ job::ReportBody ParseBody(const Words& words, const job::RankKey& key) {
                               .value = static_cast<double>(number(2, 0)),
                               .time = number(3, 0) * 1'000'000}}};
   }
+  if (kind == "worked") {
+    job::RankMetrics metrics;
+    for (int64_t i = 0; i < number(2, 1); ++i)
+      metrics.points.push_back({.name = "work_seconds",
+                                .step = number(1, 0) + i,
+                                .rank = key.rank,
+                                .value = std::stod(words.at(3))});
+    return metrics;
+  }
   if (kind == "saved") return job::RankSaved{"final", words.at(1)};
   if (kind == "continuation")
     return job::RankContinuation{number(1, 0), 0, words.at(2), words.at(3)};

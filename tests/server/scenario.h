@@ -22,9 +22,10 @@
 //   J/A/R… REPORT               a report of each of these ranks (job/attempt/rank; j1/1/* are all),
 //                               numbered on: started | phase NAME [DONE TOTAL] | rendezvous BLOB |
 //                               progress STEP STEPS [STAGE]; metrics COUNT | stepped STEP SECONDS
-//                               ENDED_AT | saved PATH | outcome NAME [MESSAGE]; exit CODE | signal
-//                               N | oom_killed | launch_failure MESSAGE | worker_unfit MESSAGE;
-//                               ahead of it seq=N repeats a number
+//                               ENDED_AT | worked FIRST STEPS SECONDS (its own work in each) |
+//                               saved PATH | outcome NAME [MESSAGE]; exit CODE | signal N |
+//                               oom_killed | launch_failure MESSAGE | worker_unfit MESSAGE; ahead
+//                               of it seq=N repeats a number
 //   device NAME… free|dirty     the workers' word
 //   wait SECONDS                that many Ticks
 //   policy JSON                 it starts again with this policy (policy_file.h)

@@ -33,6 +33,7 @@ SimCluster::SimCluster(uint64_t seed, Committed committed, Faults faults)
   state_.options.policy.preempt_after_us = kMinRunTime;
   state_.options.preemption_grace_us = 5'000'000;
   if (seed % 4 < 2) state_.options.policy.half_life_us = 300'000'000;
+  state_.options.slowness.steps = 2;
   plain_.options = state_.options;
   latest_wall_ = now_.wall;
 }

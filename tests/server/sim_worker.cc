@@ -162,6 +162,11 @@ void SimWorker::DoStep(SimRank& rank, Random& random) {
   ++rank.step;
   Report(rank, job::RankProgress{.step = rank.step, .steps = kSteps});
   Report(rank, job::RankMetrics{{{.name = "loss", .step = rank.points++}}});
+  const bool is_slow = rank.key.rank == 1 && rank.key.job.value % 3 > 0;
+  Report(rank, job::RankMetrics{{{.name = "work_seconds",
+                                  .step = rank.step,
+                                  .rank = rank.key.rank,
+                                  .value = is_slow ? 1.5 : 1.0}}});
   if (rank.step < kSteps) return;
   rank.succeeded = true;
   Report(rank, job::RankOutcome{job::Outcome::kSucceeded, "", std::nullopt});

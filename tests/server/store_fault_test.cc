@@ -322,6 +322,20 @@ TEST(Migrate, OfAnOlderCoordinatorNoDeviceHasAFault) {
   EXPECT_EQ(fault.fault, (job::DeviceFault{79, 5}));
 }
 
+TEST(Migrate, OfAnOlderCoordinatorNoDeviceIsSlow) {
+  TemporaryFolder folder;
+  {
+    auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+    ASSERT_TRUE(Migrate(*database, Schema().first(21)).ok());
+  }
+  const auto store = OpenSqliteStore(folder.path()).value();
+  EXPECT_TRUE(store->LoadState().value().slow.empty());
+  ASSERT_TRUE(store->Apply({{core::SlowRow{"a/0", "GPU-a", {{1}, 2, 3}, 1.5, 5}}, {}}).ok());
+  const core::SlowRow slow = store->LoadState().value().slow.at(0);
+  EXPECT_EQ(slow.key, (job::RankKey{{1}, 2, 3}));
+  EXPECT_EQ(slow.ratio, 1.5);
+}
+
 TEST(Migrate, OfAnOlderCoordinatorNothingIsLeased) {
   TemporaryFolder folder;
   {

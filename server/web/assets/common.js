@@ -156,10 +156,14 @@ export const isUnderWay = (job) => !waits(job) && !hasEnded(job);
 export const succeeded = (job) => job.outcome === "SUCCEEDED";
 export const whyOf = (job) => (hasEnded(job) ? job.message : job.reason);
 export const isBusy = (worker) => worker.state === "BUSY";
+export const isSlow = (worker) => worker.slowness !== null;
 export const isFaulty = (worker) => worker.state === "BAD" || worker.state === "SUSPECT";
 export const isAway = (worker) => worker.state === "LOST" || worker.state === "DIRTY";
 const workerKinds = { READY: "good", BUSY: "", LEASED: "", DRAINED: "warn", SUSPECT: "warn" };
-export const workerKind = (worker) => workerKinds[worker.state] ?? "bad";
+export const workerKind = (worker) => {
+  const kind = workerKinds[worker.state] ?? "bad";
+  return kind !== "bad" && isSlow(worker) ? "warn" : kind;
+};
 
 export function stateText(job) {
   if (job.as_expected === null) return job.outcome ?? job.state;

@@ -12,8 +12,8 @@ const keptLog = 300000;  // characters
 const markedEvents = 60;
 const wantedCharts = [
   ["Loss", ["loss", "val_loss"]], ["Learning rate", ["lr"]],
-  ["Tokens per second", ["tokens_per_second"]],
-  ["Seconds per step", ["step_seconds"]], ["Gradient norm", ["grad_norm"]],
+  ["Tokens per second", ["tokens_per_second"]], ["Seconds per step", ["step_seconds"]],
+  ["Own work of the ranks in a step", ["work_seconds"]], ["Gradient norm", ["grad_norm"]],
   ["Memory of the ranks after the forward pass", ["memory_allocated_bytes"]],
   ["Peak memory of the ranks", ["memory_peak_allocated_bytes"]],
   ["GPU memory used", ["gpu_memory_used_bytes"]], ["GPU utilization", ["gpu_utilization_percent"]],

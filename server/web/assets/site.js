@@ -1,7 +1,7 @@
 // The site: devices and jobs, live.
 import { at, cell, counted, elapsed, element, formatBytes, formatClock, formatNumber, hasEnded,
-  isAway, isBusy, isFaulty, isUnderWay, jobLink, known, live, query, showFacts, showRows, stateKind,
-  stateText, succeeded, whyOf, workerKind } from "/assets/common.js";
+  isAway, isBusy, isFaulty, isSlow, isUnderWay, jobLink, known, live, query, showFacts, showRows,
+  stateKind, stateText, succeeded, whyOf, workerKind } from "/assets/common.js";
 
 const selected = new Set();
 let newest = null;
@@ -100,7 +100,7 @@ function show(site) {
   const some = (test, of) => counted(count(workers, test), `device ${of}`, `devices ${of}`, "");
   showFacts(at("facts"), [
     ["devices busy", `${count(workers, isBusy)} of ${workers.length}`],
-    some(isAway, "lost or not free"), some(isFaulty, "faulty"),
+    some(isAway, "lost or not free"), some(isFaulty, "faulty"), some(isSlow, "slow"),
     some((worker) => foreignOf(worker).length > 0, "used by others"),
     counted(new Set(workers.map((worker) => worker.host)).size, "host", "hosts"),
     counted(count(jobs, isUnderWay), "job running", "jobs running"),

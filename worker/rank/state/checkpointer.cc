@@ -132,6 +132,11 @@ void Checkpointer::Finish() {
   writer_.join();
 }
 
+bool Checkpointer::IsWriting() const {
+  const std::lock_guard lock(mutex_);
+  return writer_.joinable() && !writer_done_;
+}
+
 void Checkpointer::Set(const std::function<void()>& change) {
   const std::lock_guard lock(mutex_);
   change();

@@ -56,6 +56,9 @@ class Checkpointer {
   // under way.
   void Save(const TrainingMoment& moment);
 
+  // Behind the training; it takes time and memory bandwidth from the steps.
+  bool IsWriting() const;
+
   // The weights after so many steps are numbers, and gave such a loss and gradient. Only then older
   // checkpoints than theirs go, and theirs is told to the worker.
   void Confirm(int64_t steps_done);
@@ -94,7 +97,7 @@ class Checkpointer {
   Staging staging_;
   std::thread writer_;
   std::atomic<int64_t> written_bytes_ = 0;  // of the checkpoint under way
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool abandoned_ = false;
   bool rejected_ = false;

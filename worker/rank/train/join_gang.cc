@@ -14,12 +14,13 @@ namespace {
 // makes progress (server/core/deadlines.cc): this bound is for a rank that it has forgotten.
 constexpr double kJoinTimeoutSeconds = 24 * 3600;
 
-// Tells the reporter when the rank waits for others. That tells a hung rank from those that wait
-// for it.
+// Tells the reporter when the rank waits for others, and the meter how long. That tells a hung rank
+// from those that wait for it, and a slow one.
 class WatchedCommunicator : public comm::Communicator {
  public:
-  WatchedCommunicator(std::unique_ptr<comm::Communicator> inner, Reporter& reporter)
-      : inner_(std::move(inner)), reporter_(reporter) {}
+  WatchedCommunicator(std::unique_ptr<comm::Communicator> inner, Reporter& reporter,
+                      WaitMeter& waits)
+      : inner_(std::move(inner)), reporter_(reporter), waits_(waits) {}
 
   int64_t rank() const override { return inner_->rank(); }
   int64_t world_size() const override { return inner_->world_size(); }
@@ -41,6 +42,7 @@ class WatchedCommunicator : public comm::Communicator {
   }
   void Wait(Ticket ticket) override {
     const Waiting waiting(reporter_);
+    const WaitMeter::Span span(waits_);
     inner_->Wait(ticket);
   }
   std::unique_ptr<comm::SharedShards> MakeShards(const std::vector<int64_t>& numels,
@@ -60,26 +62,26 @@ class WatchedCommunicator : public comm::Communicator {
 
   std::unique_ptr<comm::Communicator> inner_;
   Reporter& reporter_;
+  WaitMeter& waits_;
 };
 
 }  // namespace
 
 std::unique_ptr<comm::Communicator> JoinGang(const job::RankPlan& plan, at::Device device,
-                                             Commands& commands, Reporter& reporter,
-                                             bool reads_peers) {
+                                             const GangEars& ears, bool reads_peers) {
   comm::JoinOptions options{.cuda = device.is_cuda(),
                             .rank = plan.rank,
                             .world_size = plan.world_size,
                             .bind_address = plan.bind_address,
                             .timeout_seconds = kJoinTimeoutSeconds,
                             .reads_peers = reads_peers};
-  options.publish = [&](const std::string& blob) { reporter.Send(job::RankRendezvous{blob}); };
+  options.publish = [&](const std::string& blob) { ears.reporter.Send(job::RankRendezvous{blob}); };
   options.await_blob = [&] {
-    const std::optional<std::string> blob = commands.AwaitPeers(kJoinTimeoutSeconds);
+    const std::optional<std::string> blob = ears.commands.AwaitPeers(kJoinTimeoutSeconds);
     if (!blob) throw comm::CommError("rank 0's address never arrived");
     return *blob;
   };
-  return std::make_unique<WatchedCommunicator>(comm::Join(options), reporter);
+  return std::make_unique<WatchedCommunicator>(comm::Join(options), ears.reporter, ears.waits);
 }
 
 }  // namespace trainctl::train

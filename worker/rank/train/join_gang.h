@@ -9,14 +9,19 @@
 #include "worker/rank/comm/communicator.h"
 #include "worker/rank/process/commands.h"
 #include "worker/rank/process/reporter.h"
+#include "worker/rank/process/wait_meter.h"
 
 namespace trainctl::train {
 
-// Rank 0's address goes out by `reporter`, and comes to the others by `commands`. What it returns
-// tells the reporter when it waits for others. Throws comm::CommError: the address, or a rank,
-// never came. reads_peers as JoinOptions has it.
+// Who hears of a gang. They outlive its communicator.
+struct GangEars {
+  Commands& commands;  // bring rank 0's address to the others
+  Reporter& reporter;  // takes it from rank 0; of all, when they wait for others
+  WaitMeter& waits;    // how long
+};
+
+// Throws comm::CommError: the address, or a rank, never came. reads_peers as JoinOptions has it.
 std::unique_ptr<comm::Communicator> JoinGang(const job::RankPlan& plan, at::Device device,
-                                             Commands& commands, Reporter& reporter,
-                                             bool reads_peers);
+                                             const GangEars& ears, bool reads_peers);
 
 }  // namespace trainctl::train

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -144,6 +145,7 @@ class RankRun {
   const Surroundings surroundings_;
   const std::string adapter_;  // a folder of peft, or ""
   std::unique_ptr<RankDevice> device_;
+  std::optional<WaitMeter> waits_;  // of comm_
   std::unique_ptr<comm::Communicator> comm_;
   std::unique_ptr<model::Model> model_;
   std::unique_ptr<Checkpointer> checkpointer_;
@@ -200,7 +202,9 @@ data::Prompts RankRun::ReadPrompts(const job::ModelShape& shape) const {
 void RankRun::Join() {
   reporter_.Phase(job::RunPhase::kJoining);
   state_.phase.work = job::Work::kJoining;
-  comm_ = JoinGang(plan_, device_->device(), commands_, reporter_, surroundings_.reads_peers);
+  waits_.emplace(device_->device());
+  comm_ = JoinGang(plan_, device_->device(), {commands_, reporter_, *waits_},
+                   surroundings_.reads_peers);
 }
 
 RankContext RankRun::Context() const {
@@ -334,6 +338,7 @@ job::RankOutcome RankRun::Run() {
                    .kernels = KernelsFor(spec.engine, device),
                    .strategy = strategy,
                    .comm = *comm_,
+                   .waits = *waits_,
                    .batches = batches,
                    .reporter = reporter_,
                    .commands = commands_,

@@ -103,6 +103,8 @@ void Trainer::Step(int64_t step) {
       at::zeros({parts_.batch.accumulation * parts_.batch.devices + 2}, fp64);
 
   data_wait_seconds_ = 0;
+  const bool is_usual = IsAlone();
+  if (parts_.comm.world_size() > 1) parts_.waits.Begin();
   parts_.strategy.BeginStep(step, lr, WantsNorm(step));
   for (int64_t micro_step = 0; micro_step < parts_.batch.accumulation; ++micro_step)
     MicroStep(step, micro_step, counts, results);
@@ -113,8 +115,14 @@ void Trainer::Step(int64_t step) {
   if (parts_.commands.stop_requested()) results[-2].fill_(1);
   if (parts_.comm.world_size() > 1) parts_.comm.Wait(parts_.comm.AllReduce(results));
   results[-1].copy_(norm.defined() ? norm : at::full({}, kNotWanted, fp64));
-  InFlight launched{
-      step, lr, counts, data_wait_seconds_, ToHost(results), StreamMark(parts_.device.device())};
+  InFlight launched{step,
+                    lr,
+                    counts,
+                    data_wait_seconds_,
+                    ToHost(results),
+                    parts_.waits.End(),
+                    is_usual && IsAlone(),
+                    StreamMark(parts_.device.device())};
   Retire();
   in_flight_ = std::move(launched);
   if (parts_.device.device().is_cpu()) Retire();
@@ -151,6 +159,7 @@ void Trainer::MicroStep(int64_t step, int64_t micro_step, const StepCounts& coun
 
 model::MicroBatch Trainer::TakeBatch(int64_t step, int64_t micro_step) {
   RECORD_USER_SCOPE(profile::kDataRange);
+  const WaitMeter::Span waiting(parts_.waits);
   const auto begin = std::chrono::steady_clock::now();
   model::MicroBatch batch = parts_.batches.Training(step, micro_step);
   data_wait_seconds_ +=
@@ -170,6 +179,12 @@ void Trainer::Retire() {
   last_mark_ = std::move(done.end);
 }
 
+// Neither a trace nor a checkpoint that is being written takes of the rank's time.
+bool Trainer::IsAlone() const {
+  const bool traces = parts_.profiler != nullptr && parts_.profiler->is_running();
+  return !traces && (parts_.checkpointer == nullptr || !parts_.checkpointer->IsWriting());
+}
+
 void Trainer::Report(const InFlight& done, double seconds) {
   Reporter& reporter = parts_.reporter;
   const int64_t micro_batches = parts_.batch.accumulation * parts_.batch.devices;
@@ -187,6 +202,8 @@ void Trainer::Report(const InFlight& done, double seconds) {
   };
   record(job::Metric::kStepSeconds, seconds);  // ranks step together
   record(job::Metric::kDataWaitSeconds, done.data_wait_seconds);
+  if (done.is_usual && parts_.comm.world_size() > 1)
+    record(job::Metric::kWorkSeconds, std::max(0.0, seconds - TotalSeconds(done.waits)));
   if (has_loss) {
     record(job::Metric::kLoss, loss);
   } else {

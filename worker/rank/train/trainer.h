@@ -15,6 +15,7 @@
 #include "worker/rank/process/commands.h"
 #include "worker/rank/process/reporter.h"
 #include "worker/rank/process/stream_mark.h"
+#include "worker/rank/process/wait_meter.h"
 #include "worker/rank/state/checkpointer.h"
 #include "worker/rank/strategy/strategy.h"
 #include "worker/rank/train/memory_meter.h"
@@ -34,6 +35,7 @@ struct TrainerParts {
   const ops::Kernels& kernels;
   strategy::Strategy& strategy;
   comm::Communicator& comm;
+  WaitMeter& waits;  // of comm
   MicroBatches& batches;
   Reporter& reporter;
   const Commands& commands;
@@ -80,6 +82,8 @@ class Trainer {
     double data_wait_seconds;  // until the host had its micro batches
     at::Tensor results;  // fp64, pinned: the sum of losses of each micro batch; how many ranks were
                          // asked to stop; the gradient's norm (negative: not wanted)
+    WaitMeter::Waits waits;  // of the device, for other ranks and for data
+    bool is_usual;           // nothing but the step was done meanwhile
     StreamMark end;
   };
 
@@ -96,6 +100,7 @@ class Trainer {
   // Reports the step that is in flight, once the device has done it.
   void Retire();
   void Report(const InFlight& done, double seconds);
+  bool IsAlone() const;
   // As often as memory is sampled. At a checkpoint's step and the last one too, to know that the
   // saved weights are good.
   bool WantsNorm(int64_t step) const {

@@ -86,6 +86,7 @@ void RunStep(const RankContext& rank, const TrialParts& parts, const job::BatchP
   const data::Dataset worst = WorstCase(parts.dataset, batch, order);
   MicroBatches batches(worst, batch, order, rank.plan.rank, rank.device, parts.picture_side);
   Reporter silent(/*fd=*/-1, rank.clock, rank.plan.rank);
+  WaitMeter waits(rank.device);  // nobody is told of them either
   Trainer trainer({.plan = rank.plan,
                    .batch = batch,
                    .device = parts.device,
@@ -93,6 +94,7 @@ void RunStep(const RankContext& rank, const TrialParts& parts, const job::BatchP
                    .kernels = KernelsFor(rank.plan.job.engine, rank.device),
                    .strategy = strategy,
                    .comm = rank.comm,
+                   .waits = waits,
                    .batches = batches,
                    .reporter = silent,
                    .commands = parts.commands,

@@ -1,0 +1,61 @@
+#include "server/core/gang_pace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace trainctl::core {
+namespace {
+
+constexpr size_t kMostSteps = 256;  // that wait for some ranks' word
+
+// Of the sorted values without the one at `left_out`; there are two values at least.
+double MedianOfOthers(const std::vector<double>& sorted, size_t left_out) {
+  const auto other = [&](size_t i) { return sorted[i < left_out ? i : i + 1]; };
+  const size_t others = sorted.size() - 1;
+  return (other((others - 1) / 2) + other(others / 2)) / 2;
+}
+
+}  // namespace
+
+std::vector<GangPace::Verdict> GangPace::Add(int64_t rank, size_t ranks,
+                                             const job::MetricPoint& point,
+                                             const SlownessPolicy& policy) {
+  const bool is_work = point.name == job::Name(job::Metric::kWorkSeconds);
+  if (!is_work || !std::isfinite(point.value) || point.value < 0 || ranks < 2) return {};
+  Step& step = steps_[point.step];
+  step.seconds[rank] = point.value;
+  if (step.seconds.size() == ranks) {
+    const Step complete = std::move(step);
+    steps_.erase(steps_.begin(), steps_.upper_bound(point.step));  // older ones stay incomplete
+    return Judge(complete, policy);
+  }
+  if (steps_.size() > kMostSteps) steps_.erase(steps_.begin());
+  return {};
+}
+
+std::vector<GangPace::Verdict> GangPace::Judge(const Step& step, const SlownessPolicy& policy) {
+  std::vector<double> sorted;
+  for (const auto& [rank, seconds] : step.seconds) sorted.push_back(seconds);
+  std::ranges::sort(sorted);
+  std::vector<Verdict> verdicts;
+  for (const auto& [rank, seconds] : step.seconds) {
+    const auto place =
+        static_cast<size_t>(std::ranges::lower_bound(sorted, seconds) - sorted.begin());
+    const double others = MedianOfOthers(sorted, place);
+    const bool slow = seconds >= policy.ratio * others && seconds - others >= policy.least_seconds;
+    Streak& streak = streaks_[rank];
+    if (streak.slow != slow) streak = {.slow = slow, .verdicts = streak.verdicts};
+    if (streak.told) continue;
+    ++streak.steps;
+    streak.work += seconds;
+    streak.others += others;
+    if (streak.steps < policy.steps) continue;
+    streak.told = true;
+    const double ratio = streak.others > 0 ? streak.work / streak.others : 1;
+    verdicts.push_back({rank, slow, ratio, ++streak.verdicts});
+  }
+  return verdicts;
+}
+
+}  // namespace trainctl::core

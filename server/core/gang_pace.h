@@ -1,0 +1,52 @@
+// Which ranks of a live attempt are slower than its others. Ranks of a gang step together: a slow
+// one shows in no step's time, but in its own work (work_seconds) of steps that others wait in.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "common/rank/metric.h"
+
+namespace trainctl::core {
+
+struct SlownessPolicy {
+  double ratio = 1.25;           // of a rank's own work to the median of the others'
+  double least_seconds = 0.005;  // that it works longer; less is the host's noise
+  int64_t steps = 20;            // in a row: rows of one step differ in length
+};
+
+class GangPace {
+ public:
+  // Of so many steps in a row: slow in all of them, or in none.
+  struct Verdict {
+    int64_t rank = 0;
+    bool slow = false;
+    double ratio = 1;    // of its work in them to the others'
+    int64_t number = 1;  // of the rank's verdicts
+  };
+
+  // A point of work_seconds that the rank has told; others are passed over. Of each rank a verdict
+  // comes once, and again where it has changed. Steps of which a rank says nothing don't count.
+  std::vector<Verdict> Add(int64_t rank, size_t ranks, const job::MetricPoint& point,
+                           const SlownessPolicy& policy);
+
+ private:
+  struct Step {
+    std::map<int64_t, double> seconds;  // by rank
+  };
+  struct Streak {
+    bool slow = false;
+    bool told = false;
+    int64_t steps = 0;
+    int64_t verdicts = 0;         // of the rank until now
+    double work = 0, others = 0;  // seconds
+  };
+
+  std::vector<Verdict> Judge(const Step& step, const SlownessPolicy& policy);
+
+  std::map<int64_t, Step> steps_;  // of which some ranks have told
+  std::map<int64_t, Streak> streaks_;
+};
+
+}  // namespace trainctl::core

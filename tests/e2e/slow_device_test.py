@@ -1,0 +1,107 @@
+"""A rank that is slower than its gang: said, marked, kept, and forgotten once it keeps up."""
+
+import re
+import signal
+import threading
+import unittest
+import urllib.request
+
+from cluster import ClusterTest, endless_job
+
+# Steps that are long beside the slices in which a rank is held back.
+LONG_STEPS = {"train__micro_batch_size": 8, "train__global_batch_size": 32}
+SLICE_SECONDS = 0.01
+
+
+class Brake:
+    """Holds a process back: of each two slices it runs in one."""
+
+    def __init__(self, process):
+        self.process = process
+        self.released = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        while not self.released.is_set():
+            for number in (signal.SIGSTOP, signal.SIGCONT):
+                self.process.kill(number)
+                self.released.wait(SLICE_SECONDS)
+
+    def release(self):
+        self.released.set()
+        self.thread.join()
+
+
+class SlowDevice(ClusterTest):
+    def events(self, job):
+        return [event["text"] for event in self.json("describe", job)["jobs"][0]["events"]]
+
+    def said(self, job, words):
+        return [text for text in self.events(job) if words in text]
+
+    def slowness(self):
+        return {name: worker["slowness"] for name, worker in self.workers().items()}
+
+    def metrics(self):
+        address = (self.dir / "dashboard.addr").read_text().strip()
+        with urllib.request.urlopen(f"http://{address}/metrics") as answer:
+            return answer.read().decode()
+
+    def test_a_rank_that_is_held_back_is_flagged_until_it_keeps_up(self):
+        job = self.submit(endless_job(devices=2, **LONG_STEPS))
+        self.wait_for_step(job, 3)
+        brake = Brake(self.ranks()[1])
+        self.addCleanup(brake.release)
+        self.eventually(
+            "rank 1 is said to be slow", 120, lambda: self.said(job, "is slower than its gang")
+        )
+        (text,) = self.said(job, "is slower than its gang")
+        self.assertRegex(text, r"^rank 1 on \S+/1 .* takes \d+\.\d\d times the others'")
+        self.assertIsNone(self.slowness()["0"])
+        self.assertEqual(self.slowness()["1"]["job"], job)
+        self.assertGreater(self.slowness()["1"]["ratio"], 1.25)
+        self.assertIn("slower than its gang", self.trainctl("workers").stdout)
+        self.assertIn("2 of 2 devices busy, 1 slow", self.trainctl("status").stdout)
+        self.assertIn("slower than its gang", self.trainctl("top", "-1").stdout)
+        self.assertRegex(
+            self.metrics(), re.compile(r'^trainctl_device_slow_ratio\{worker="\S+/1"\} ', re.M)
+        )
+
+        self.process("traincoordinator").kill()
+        self.up()
+        self.assertIsNotNone(self.slowness()["1"], "the mark outlives the coordinator")
+        self.assertEqual(len(self.said(job, "is slower than its gang")), 1)
+
+        brake.release()
+        self.eventually("rank 1 keeps up", 120, lambda: self.slowness()["1"] is None)
+        self.assertEqual(len(self.said(job, "keeps up with its gang again")), 1)
+        self.trainctl("cancel", job)
+        self.wait_for_end(job)
+
+    def test_checkpoints_and_evaluation_are_no_work_of_a_rank(self):
+        steps = 12
+        code, job = self.run_job(
+            endless_job(
+                devices=2,
+                data__val_split_fraction=0.25,
+                eval__every_steps=2,
+                checkpoint__every_steps=3,
+                output__dir=str(self.dir / "out"),
+                train__max_steps=steps,
+            )
+        )
+        self.assertEqual(code, 0, job)
+        self.assertEqual(len(self.points(job["id"], "evaluation_seconds")), steps // 2)
+        whole = {point["step"]: point["value"] for point in self.points(job["id"], "step_seconds")}
+        work = self.points(job["id"], "work_seconds")
+        self.assertEqual({point["rank"] for point in work}, {0, 1})
+        for point in work:
+            self.assertLessEqual(0, point["value"])
+            self.assertLess(
+                point["value"], 1.5 * whole[point["step"]] + 0.01, "ranks step together"
+            )
+
+
+if __name__ == "__main__":
+    unittest.main()
