@@ -37,14 +37,15 @@ class Logs : public Verb {
     }
     if (tail_ == 0) return Fail(context, {base::Code::kInvalid, "--tail 0: expected 1 or more"});
     job_ = NewestMeant(context, job_);
-    const base::Result<v1::JobView> job = Find(context);
-    if (!job.ok()) return Fail(context, job.error());
+    const base::Result<v1::JobDetail> detail = Find(context);
+    if (!detail.ok()) return Fail(context, detail.error());
+    const v1::JobView& job = detail->view();
     context.surroundings.set_farewell(
         follow_ ? "Detached: the job goes on. Follow again with: trainctl logs -f " + job_ : "");
     size_t bytes = 0;
-    const int exit_code = context.for_people() ? WriteText(context, **api, *job, &bytes)
+    const int exit_code = context.for_people() ? WriteText(context, **api, job, &bytes)
                                                : WriteRecords(context, **api, &bytes);
-    if (exit_code == kExitOk && bytes == 0) NoteNothing(context, *job);
+    if (exit_code == kExitOk && bytes == 0) NoteNothing(context, *detail);
     return exit_code;
   }
 
@@ -114,7 +115,13 @@ class Logs : public Verb {
   }
 
   // Rank 0 tells of its steps; silence of the others is no fault.
-  void NoteNothing(Context& context, const v1::JobView& job) const {
+  void NoteNothing(Context& context, const v1::JobDetail& detail) const {
+    const v1::JobView& job = detail.view();
+    if (detail.logs_removed_at() > 0) {
+      context.err << "note: the logs of " << job.name() << " (" << job.id() << ") were removed at "
+                  << FormatTime(detail.logs_removed_at()) << " by this site's policy" << std::endl;
+      return;
+    }
     const bool is_other = rank_.value_or(0) != 0;
     context.err << "note: " << (rank_ ? "rank " + std::to_string(*rank_) + " of " : "")
                 << job.name() << " (" << job.id() << ") wrote nothing"
@@ -124,11 +131,11 @@ class Logs : public Verb {
                 << std::endl;
   }
 
-  base::Result<v1::JobView> Find(Context& context) const {
+  base::Result<v1::JobDetail> Find(Context& context) const {
     const base::Result<v1::GetResponse> job = GetJobs(context, job_);
     if (!job.ok()) return job.error();
     if (job->jobs_size() != 1) return IsGroup(*job);
-    return job->jobs(0).view();
+    return job->jobs(0);
   }
 
   v1::LogsRequest Request() const {

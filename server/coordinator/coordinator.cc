@@ -163,6 +163,7 @@ void Coordinator::OnTick() {
   }
   Apply(core::Tick{});
   ThinPoints();
+  RemoveOldLogs();
 }
 
 // A piece a second. Nothing depends on it: a disk that refuses is asked again later.
@@ -177,6 +178,38 @@ void Coordinator::ThinPoints() {
     const std::string job = base::ToString(id);
     parts_.log.Info("points_thinned", {{"job", job}});
     batch_.audit.push_back({now.wall, "this site's policy", "thin", job});
+  }
+}
+
+bool Coordinator::FindOldLogs() {
+  const base::WallMicros ended_before = parts_.clock.Wall() - *parts_.policy.logs_after_us;
+  const auto found = parts_.reader.JobsWithOldLogs(ended_before, logs_looked_at_);
+  if (!found) parts_.log.Warning("old_logs_not_found", {{"error", found.error().message}});
+  if (!found || !found->more) {
+    logs_looked_at_ = {};
+    return false;
+  }
+  logs_looked_at_ = found->last;
+  old_logs_.assign(found->jobs.begin(), found->jobs.end());
+  return true;
+}
+
+// Files go first: who falls in between finds the job again, and nothing of it there.
+void Coordinator::RemoveOldLogs() {
+  const core::Now now = Now();
+  if (!parts_.policy.logs_after_us || now.steady < looks_for_logs_next_) return;
+  if (old_logs_.empty() && !FindOldLogs()) looks_for_logs_next_ = now.steady + kThinningRestMicros;
+  for (int64_t turns = kLogRemovalsATick; turns > 0 && !old_logs_.empty(); --turns) {
+    const base::JobId id = old_logs_.front();
+    const LogFiles::Removal removal = parts_.logs.RemoveSome(id, kLogFilesAtOnce);
+    if (removal == LogFiles::Removal::kLeft) return;
+    old_logs_.pop_front();
+    const bool any = removal == LogFiles::Removal::kDone;
+    batch_.logs_removed.push_back({id, now.wall, any});
+    if (!any) continue;
+    const std::string job = base::ToString(id);
+    parts_.log.Info("logs_removed", {{"job", job}});
+    batch_.audit.push_back({now.wall, "this site's policy", "remove logs", job});
   }
 }
 

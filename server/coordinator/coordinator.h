@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -78,6 +79,9 @@ class Coordinator {
   static constexpr std::chrono::milliseconds kTickPeriod{1000};
   // Between two looks for points that may go, where there was nothing to do.
   static constexpr base::SteadyMicros kThinningRestMicros = 3'600'000'000;
+  // Retention of logs: in a second so many jobs, and of each so many files.
+  static constexpr int64_t kLogRemovalsATick = 8;
+  static constexpr int64_t kLogFilesAtOnce = 16;
   static constexpr size_t kMaxHeldRows = 1000;  // a metric point is one
   // A stream is silent if nothing came for this long, with heartbeats every 2 s. Below the core's
   // lost_after.
@@ -221,6 +225,10 @@ class Coordinator {
   void Apply(core::Event event, Answer committed = {});
   void Drain();
   void ThinPoints();
+  // Of jobs that ended so long ago, in turns that hold back nobody.
+  void RemoveOldLogs();
+  // False: all jobs were looked at.
+  bool FindOldLogs();
   void Hold(core::Actions actions);
   void Commit();
   void OnFlush();
@@ -257,6 +265,9 @@ class Coordinator {
   std::vector<Queued> queue_;
   bool drain_posted_ = false;
   base::SteadyMicros thins_next_ = 0;
+  base::SteadyMicros looks_for_logs_next_ = 0;
+  base::JobId logs_looked_at_;        // up to this job
+  std::deque<base::JobId> old_logs_;  // found, and not removed yet
 
   store::Batch batch_;  // rows not committed yet, with what follows their commit
   std::vector<core::Effect> effects_;

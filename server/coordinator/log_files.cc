@@ -107,6 +107,22 @@ void LogFiles::Remove(base::JobId job) {
   fs::remove_all(Folder(job), gone);
 }
 
+LogFiles::Removal LogFiles::RemoveSome(base::JobId job, int64_t files) {
+  std::error_code error;
+  fs::recursive_directory_iterator at(Folder(job), error);
+  if (error) return Removal::kNothingThere;
+  std::erase_if(known_, [job](const auto& known) { return known.first.job == job; });
+  std::vector<fs::path> some;
+  for (; !error && at != fs::end(at); at.increment(error)) {
+    if (std::ssize(some) == files) break;
+    if (!at->is_directory()) some.push_back(at->path());
+  }
+  for (const fs::path& file : some) ::unlink(file.c_str());
+  if (std::ssize(some) == files) return Removal::kLeft;
+  fs::remove_all(Folder(job), error);
+  return Removal::kDone;
+}
+
 std::vector<LogSegment> LogFiles::SegmentsOf(const job::RankKey& key) {
   std::vector<LogSegment> segments;
   for (const Segment& segment : Find(key))

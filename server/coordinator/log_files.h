@@ -61,6 +61,9 @@ class LogFiles {
 
   // All that is kept of the job's ranks.
   void Remove(base::JobId job);
+  // The same in turns, of at most so many files each. kLeft: there is more.
+  enum class Removal { kNothingThere, kLeft, kDone };
+  Removal RemoveSome(base::JobId job, int64_t files);
 
   // What is kept now, in order of offset: for LogTailOffset, which other threads may call.
   std::vector<LogSegment> SegmentsOf(const job::RankKey& key);

@@ -147,14 +147,20 @@ class PolicyReader {
   }
 
   void ReadRetention(const JsonNode& node, SitePolicy* policy) {
-    static constexpr std::array<std::string_view, 1> kKeys = {"points_after"};
+    static constexpr std::array<std::string_view, 2> kKeys = {"points_after", "logs_after"};
     if (!CheckKeys(node, "retention", kKeys)) return;
-    const JsonNode* after = node.Find("points_after");
-    if (after == nullptr)
-      return Refuse("retention", node, "points_after, a time such as \"90d\", or null");
-    if (after->Is(JsonNode::Type::kNull)) return;
-    const auto seconds = ReadTime(*after, "retention.points_after", kLeastRetention, "\"90d\"");
-    if (seconds) policy->points_after_us = *seconds * 1'000'000;
+    const JsonNode *points = node.Find("points_after"), *logs = node.Find("logs_after");
+    if (points == nullptr && logs == nullptr)
+      return Refuse("retention", node,
+                    "points_after or logs_after, a time such as \"90d\", or null");
+    ReadAfter(points, "retention.points_after", &policy->points_after_us);
+    ReadAfter(logs, "retention.logs_after", &policy->logs_after_us);
+  }
+
+  void ReadAfter(const JsonNode* after, const std::string& path, std::optional<int64_t>* value) {
+    if (after == nullptr || after->Is(JsonNode::Type::kNull)) return;
+    const auto seconds = ReadTime(*after, path, kLeastRetention, "\"90d\"");
+    if (seconds) *value = *seconds * 1'000'000;
   }
 
   void ReadQueue(const JsonNode& node, int64_t* most) {

@@ -29,6 +29,8 @@ struct SitePolicy {
   std::optional<int64_t> half_life_us;      // of use; nullopt: there is no fair share
   // After a job's end most of its points go (store/point_thinner.h); nullopt: never.
   std::optional<int64_t> points_after_us;
+  // After a job's end what its ranks wrote goes; nullopt: never.
+  std::optional<int64_t> logs_after_us;
   // For how long a job that may be preempted keeps its devices for certain; nullopt: for ever.
   std::optional<int64_t> preempt_after_us = 600'000'000;
 

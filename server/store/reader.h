@@ -32,6 +32,7 @@ struct StoredJob {
   std::string group_name;                   // empty: no group
   std::vector<std::string> placement;       // of the latest attempt, by rank: worker names
   std::optional<double> tokens_per_second;  // over all steps so far
+  base::WallMicros logs_removed_at = 0;     // for their age; 0: they were not
 };
 
 struct TagFilter {
@@ -99,6 +100,16 @@ class Reader {
 
   // The newest group. jobs empty: there is none.
   virtual base::Result<Found> LatestGroup() = 0;
+
+  // A stretch of the jobs with larger ids: of those that ended before then and whose logs were not
+  // removed.
+  struct OldLogs {
+    std::vector<base::JobId> jobs;
+    base::JobId last;   // of the stretch: to be asked behind it
+    bool more = false;  // the stretch is not empty
+  };
+  virtual base::Result<OldLogs> JobsWithOldLogs(base::WallMicros ended_before,
+                                                base::JobId behind) = 0;
 
   // Newest first.
   virtual base::Result<std::vector<StoredJob>> Jobs(const JobFilter& filter) = 0;

@@ -36,6 +36,7 @@ void RowWriter::Write(const Batch& batch) {
     std::visit([this](const auto& value) { Write(value); }, row);
   }
   for (const AuditRow& row : batch.audit) Write(row);
+  for (const LogsRemovedRow& row : batch.logs_removed) Write(row);
   metrics_.WriteSummaries();
 }
 
@@ -94,6 +95,7 @@ void RowWriter::Write(const core::RemoveJob& row) {
       "DELETE FROM points WHERE series IN (SELECT id FROM series WHERE job = ?)",
       "DELETE FROM series WHERE job = ?",
       "DELETE FROM thinned WHERE job = ?",
+      "DELETE FROM logs_removed WHERE job = ?",
       "DELETE FROM artefacts WHERE job = ?",
       "DELETE FROM continuations WHERE job = ?",
       "DELETE FROM events WHERE job = ?",
@@ -109,6 +111,20 @@ void RowWriter::Write(const core::RemoveJob& row) {
     ColumnWriter{statement}(row.job);
     statement.Run();
   }
+}
+
+// The job may have been forgotten meanwhile.
+void RowWriter::Write(const LogsRemovedRow& row) {
+  Statement& mark = database_.Prepared(
+      "INSERT OR IGNORE INTO logs_removed (job, at) SELECT id, ?2 FROM jobs WHERE id = ?1");
+  ColumnWriter{mark}(row.job, row.at);
+  mark.Run();
+  if (!row.any) return;
+  Statement& event = database_.Prepared(
+      "INSERT INTO events (job, at, text) SELECT id, ?2, 'its logs were removed by this site''s "
+      "policy' FROM jobs WHERE id = ?1");
+  ColumnWriter{event}(row.job, row.at);
+  event.Run();
 }
 
 void RowWriter::Write(const core::AttemptRow& row) {

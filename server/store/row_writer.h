@@ -34,6 +34,9 @@ class RowWriter {
   void Write(const core::RemoveDrain& row);
   void Write(const core::FaultRow& row);
   void Write(const core::RemoveFault& row);
+  void Write(const LogsRemovedRow& row);
+  void Write(const core::SlowRow& row);
+  void Write(const core::RemoveSlow& row);
   void Write(const core::LeaseRow& row);
   void Write(const core::EventRow& row);
   void Write(const core::MetricRows& rows) { metrics_.Write(rows); }

@@ -328,11 +328,16 @@ CREATE TABLE slow_devices (
 ) STRICT;
 )sql";
 
+// Jobs whose ranks' output was removed for its age.
+constexpr const char* kLogsRemoved = R"sql(
+CREATE TABLE logs_removed (job INTEGER PRIMARY KEY REFERENCES jobs, at INTEGER NOT NULL) STRICT;
+)sql";
+
 constexpr std::array kMigrations = {
     kVersion1,  kVersion2,  kVersion3,      kVersion4,    kVersion5,   kVersion6,
     kSite,      kVersion8,  kVersion9,      kVersion10,   kVersion11,  kVersion12,
     kVersion13, kVersion14, kContinuations, kLeases,      kRemovedUse, kLabels,
-    kGaps,      kFaults,    kThinned,       kSlowDevices};
+    kGaps,      kFaults,    kThinned,       kSlowDevices, kLogsRemoved};
 
 }  // namespace
 

@@ -48,6 +48,23 @@ class SqliteReader : public Reader {
         GroupOf("SELECT id, name FROM groups WHERE id >= ? ORDER BY id DESC LIMIT 1", int64_t{0}));
   }
 
+  base::Result<OldLogs> JobsWithOldLogs(base::WallMicros ended_before,
+                                        base::JobId behind) override {
+    constexpr int64_t kJobsAtOnce = 1'000;
+    Statement& statement = Query(
+        "SELECT job, state = 'FINISHED' AND ended_at < ? AND job NOT IN (SELECT job FROM "
+        "logs_removed) FROM job_status WHERE job > ? ORDER BY job LIMIT ?");
+    statement.Put(ended_before, behind.value, kJobsAtOnce);
+    OldLogs old{.last = behind};
+    while (statement.Next()) {
+      int64_t is_old = 0;
+      statement.Get(old.last.value, is_old);
+      if (is_old != 0) old.jobs.push_back(old.last);
+      old.more = true;
+    }
+    return Answer(std::move(old));
+  }
+
   base::Result<std::vector<StoredJob>> Jobs(const JobFilter& filter) override {
     Statement statement(*database_, JobsSql(filter));
     if (filter.ended_before > 0) statement.Put(filter.ended_before);
@@ -69,7 +86,7 @@ class SqliteReader : public Reader {
       job.row = ReadJob(*database_, statement);
       ColumnReader reader(*database_, statement);
       VisitStatus(job.status, reader);
-      reader(job.group_name);
+      reader(job.group_name, job.logs_removed_at);
     }
     for (StoredJob& job : jobs) {
       job.placement = PlacementOf(job);
@@ -282,7 +299,8 @@ class SqliteReader : public Reader {
 
   static std::string JobsSql(const JobFilter& filter) {
     std::string sql = "SELECT jobs." + std::string(kJobColumns) + ", " + kStatusColumns +
-                      ", IFNULL((SELECT groups.name FROM groups WHERE groups.id = group_id), '')"
+                      ", IFNULL((SELECT groups.name FROM groups WHERE groups.id = group_id), ''),"
+                      " IFNULL((SELECT at FROM logs_removed WHERE logs_removed.job = jobs.id), 0)"
                       " FROM jobs JOIN job_status ON job = jobs.id WHERE TRUE";
     if (filter.unfinished_only) sql += " AND state != 'FINISHED'";
     if (filter.ended_before > 0) sql += " AND state = 'FINISHED' AND ended_at < ?";

@@ -31,12 +31,20 @@ struct AuditRow {
   int64_t id = 0;                    // as it was stored: later ones are larger
 };
 
+// Nothing is kept any more of what the ranks of a FINISHED job wrote.
+struct LogsRemovedRow {
+  base::JobId job;
+  base::WallMicros at = 0;
+  bool any = false;  // there was something: its history says so then
+};
+
 // Rows that become durable together or not at all.
 struct Batch {
   std::vector<core::Persist> rows;
   std::vector<AuditRow> audit;
+  std::vector<LogsRemovedRow> logs_removed = {};
 
-  bool empty() const { return rows.empty() && audit.empty(); }
+  bool empty() const { return rows.empty() && audit.empty() && logs_removed.empty(); }
 };
 
 // Jobs that ended before then are to have fewer points; `now` is the time of that.

@@ -115,6 +115,7 @@ v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot,
   if (row.inspection) message.set_inspection_json(job::ToJson(*row.inspection));
   if (row.prediction) message.set_prediction_json(job::ToJson(*row.prediction));
   message.set_auto_micro_batch(row.auto_micro_batch);
+  message.set_logs_removed_at(detail.job.logs_removed_at);
   for (const store::StoredAttempt& attempt : detail.attempts)
     *message.add_attempts() = EncodeAttempt(attempt);
   for (const core::EventRow& said : detail.events) {

@@ -49,7 +49,8 @@ base::Result<LogExcerpt> ReadLogExcerpt(coordinator::Coordinator& coordinator,
   const int64_t latest = snapshot.job.status.attempt;
   LogExcerpt piece{.attempt = question.attempt == 0 ? latest : question.attempt,
                    .rank = question.rank,
-                   .ranks = job.row.spec.devices};
+                   .ranks = job.row.spec.devices,
+                   .removed_at = job.logs_removed_at};
   if (question.rank >= piece.ranks) return HasNo("rank", question.rank, job.row.id);
   if (piece.attempt > latest) return HasNo("attempt", piece.attempt, job.row.id);
   piece.ended = snapshot.job.status.state == job::JobState::kFinished || piece.attempt < latest;
@@ -75,7 +76,8 @@ record::Json LogDocument(const LogExcerpt& piece) {
           {"offset", piece.offset},
           {"next_offset", piece.next_offset},
           {"text", piece.data},
-          {"ended", piece.ended}};
+          {"ended", piece.ended},
+          {"removed_at", record::Seconds(piece.removed_at)}};
 }
 
 }  // namespace trainctl::web

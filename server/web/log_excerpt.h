@@ -28,13 +28,14 @@ struct LogExcerpt {
   int64_t offset = 0;       // of the first byte of `data`
   int64_t next_offset = 0;  // to ask for next
   std::string data;
-  bool ended = false;  // nothing more comes of this attempt
+  bool ended = false;               // nothing more comes of this attempt
+  base::WallMicros removed_at = 0;  // by the site's policy; 0: it was not
 };
 // kNotFound: the job has no such rank or attempt. kIo.
 base::Result<LogExcerpt> ReadLogExcerpt(coordinator::Coordinator& coordinator,
                                         const store::StoredJob& job, const LogQuestion& question);
 
-// {"attempt", "rank", "ranks", "offset", "next_offset", "text", "ended"}.
+// {"attempt", "rank", "ranks", "offset", "next_offset", "text", "ended", "removed_at"}.
 record::Json LogDocument(const LogExcerpt& piece);
 
 }  // namespace trainctl::web

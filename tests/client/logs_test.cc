@@ -1,4 +1,5 @@
 #include "client/exit_code.h"
+#include "client/show/format.h"
 #include "client/show/output.h"
 #include "tests/client/client_test.h"
 
@@ -38,6 +39,15 @@ TEST_F(LogsTest, LogsOfARunThatWroteNothingSayWhereToLook) {
   const Ended ended = Trainctl({"logs", "j1"});
   EXPECT_EQ(ended.code, kExitOk);
   EXPECT_EQ(ended.err, "note: tiny (j1) wrote nothing; how it stands: trainctl describe j1\n");
+}
+
+TEST_F(LogsTest, LogsThatWereRemovedForTheirAgeAreSaidToBe) {
+  coordinator_.jobs = {FinishedJob("j1", "tiny", "FAILED")};
+  coordinator_.details["j1"].set_logs_removed_at(1'796'133'600'000'000);
+  const Ended ended = Trainctl({"logs", "j1"});
+  EXPECT_EQ(ended.code, kExitOk);
+  EXPECT_EQ(ended.err, "note: the logs of tiny (j1) were removed at " +
+                           FormatTime(1'796'133'600'000'000) + " by this site's policy\n");
 }
 
 TEST_F(LogsTest, LogsOfASilentRankNameTheOneThatTellsOfTheSteps) {

@@ -50,6 +50,20 @@ TEST(LogFiles, TheFileOfARankLiesWherePeopleLookForIt) {
   EXPECT_EQ(std::filesystem::file_size(folder.path() + "/j7/1/3.log"), 1u);
 }
 
+TEST(LogFiles, AJobsFilesAreRemovedInTurns) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs(folder.path());
+  for (int64_t rank = 0; rank < 3; ++rank) ASSERT_TRUE(logs.Append({{7}, 1, rank}, 0, "x").ok());
+  ASSERT_TRUE(logs.Append({{7}, 2, 0}, 0, "x").ok());
+  ASSERT_TRUE(logs.Append({{8}, 1, 0}, 0, "x").ok());
+  EXPECT_EQ(logs.RemoveSome({7}, 3), LogFiles::Removal::kLeft);
+  EXPECT_EQ(logs.RemoveSome({7}, 3), LogFiles::Removal::kDone);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/j7"));
+  EXPECT_EQ(logs.RemoveSome({7}, 3), LogFiles::Removal::kNothingThere);
+  EXPECT_EQ(logs.End({{7}, 2, 0}), 0);
+  EXPECT_EQ(logs.End({{8}, 1, 0}), 1);
+}
+
 TEST(LogFiles, ANeighbourWhoseNumberBeginsAlikeIsAnotherRank) {
   const rpc_test::TemporaryFolder folder;
   ASSERT_TRUE(LogFiles(folder.path()).Append({{7}, 1, 31}, 0, "other").ok());

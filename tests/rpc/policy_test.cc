@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 
 #include "common/job/job_json.h"
@@ -72,6 +73,18 @@ class PolicyTest : public testing::Test {
     reader->Finish();
   }
 
+  static v1::JobDetail Detail(const std::shared_ptr<grpc::Channel>& channel,
+                              const std::string& job) {
+    v1::GetRequest request;
+    request.set_job(job);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    v1::GetResponse response;
+    const auto stub = v1::Coordinator::NewStub(channel);
+    EXPECT_TRUE(stub->Get(&context, request, &response).ok());
+    return response.jobs_size() == 1 ? response.jobs(0) : v1::JobDetail();
+  }
+
   MovedClock clock_;
   QuietLog log_;
   TemporaryFolder folder_;
@@ -133,6 +146,44 @@ TEST_F(PolicyTest, ACoordinatorThatStartsAgainKnowsWhatWasUsed) {
   worker.Connect(ChannelTo(**daemon));
   EXPECT_EQ(base::ToString(worker.Start().job), "j3");
   worker.Disconnect();
+}
+
+TEST_F(PolicyTest, LogsOfAJobThatEndedLongAgoGoAndWhoAsksIsTold) {
+  const std::string policy = R"({"retention": {"logs_after": "1h"}})";
+  FakeWorker worker("a/0");
+  {
+    const auto daemon = StartWith(policy);
+    ASSERT_TRUE(daemon) << daemon.error().message;
+    worker.Connect(ChannelTo(**daemon));
+    ASSERT_TRUE(Submit(ChannelTo(**daemon), SmallJob("old")).ok());
+    const job::RankKey rank = worker.Start();
+    worker.Log(rank, 0, "step 1\n");
+    worker.WaitForLogAck(rank, 7);
+    worker.Succeed(rank);
+    WaitForTheEnd(ChannelTo(**daemon), "j1");
+    clock_.Move(std::chrono::hours(1) - std::chrono::minutes(5));
+    worker.SayFree();
+    ASSERT_TRUE(Submit(ChannelTo(**daemon), SmallJob("young")).ok());
+    const job::RankKey young = worker.Start();
+    worker.Log(young, 0, "step 2\n");
+    worker.WaitForLogAck(young, 7);
+    worker.Succeed(young);
+    WaitForTheEnd(ChannelTo(**daemon), "j2");
+    EXPECT_EQ(Detail(ChannelTo(**daemon), "j1").logs_removed_at(), 0);
+    worker.Disconnect();
+  }
+  clock_.Move(std::chrono::minutes(10));
+  const auto daemon = StartWith(policy);
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  v1::JobDetail old;
+  while (old.logs_removed_at() == 0 && std::chrono::steady_clock::now() < deadline)
+    old = Detail(ChannelTo(**daemon), "j1");
+  EXPECT_GT(old.logs_removed_at(), old.view().ended_at());
+  EXPECT_THAT(old.events(old.events_size() - 1).text(), HasSubstr("its logs were removed"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/logs/j1"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() + "/logs/j2/1/0.log"));
+  EXPECT_EQ(Detail(ChannelTo(**daemon), "j2").logs_removed_at(), 0);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST(PolicyFile, WhatAUsersOwnEntrySaysGoesBeforeEverybodys) {
     },
     "fair_share": {"half_life": "7d"},
     "preemption": {"min_run_time": "5min"},
-    "retention": {"points_after": "90d"},
+    "retention": {"points_after": "90d", "logs_after": "30d"},
     "max_queued_jobs": 100000
   })",
                                      "policy.json");
@@ -50,6 +50,7 @@ TEST(PolicyFile, WhatAUsersOwnEntrySaysGoesBeforeEverybodys) {
   EXPECT_EQ(policy->half_life_us, int64_t{7} * 86'400 * 1'000'000);
   EXPECT_EQ(policy->preempt_after_us, int64_t{300} * 1'000'000);
   EXPECT_EQ(policy->points_after_us, int64_t{90} * 86'400 * 1'000'000);
+  EXPECT_EQ(policy->logs_after_us, int64_t{30} * 86'400 * 1'000'000);
 }
 
 TEST(PolicyFile, TheExampleIsRead) {
@@ -71,6 +72,7 @@ TEST(PolicyFile, OfAnEmptyPolicyNothingIsBound) {
   EXPECT_EQ(policy->max_queued_jobs, 10'000);
   EXPECT_EQ(policy->half_life_us, std::nullopt);
   EXPECT_EQ(policy->points_after_us, std::nullopt);
+  EXPECT_EQ(policy->logs_after_us, std::nullopt);
 }
 
 TEST(PolicyFile, AKeyThatIsNotKnownIsNamedWithItsLineAndTheNearestOne) {
@@ -97,7 +99,7 @@ TEST(PolicyFile, EveryFaultIsListed) {
     "fair_share": {"half_life": "5s"},
     "preemption": {"min_run_time": 600},
     "max_queued_jobs": null,
-    "retention": {"points_after": "30min"}
+    "retention": {"points_after": "30min", "logs_after": "1s"}
   })");
   EXPECT_THAT(fault, HasSubstr("policy.json:3: users.*.max_running_devices: 0: expected a whole "
                                "number from 1 to 1000000, or null for no bound"));
@@ -115,6 +117,7 @@ TEST(PolicyFile, EveryFaultIsListed) {
                                "1 to 1000000"));
   EXPECT_THAT(fault, HasSubstr("policy.json:10: retention.points_after: \"30min\": expected a time "
                                "from 1h to 366d, such as \"90d\""));
+  EXPECT_THAT(fault, HasSubstr("retention.logs_after: \"1s\": expected a time from 1h to 366d"));
 }
 
 TEST(PolicyFile, WhatIsNoObjectIsRefused) {
@@ -122,7 +125,8 @@ TEST(PolicyFile, WhatIsNoObjectIsRefused) {
   EXPECT_THAT(FaultOf(R"({"users": 1})"), HasSubstr("users: 1: expected an object of users"));
   EXPECT_THAT(FaultOf(R"({"fair_share": {}})"), HasSubstr("fair_share: {}: expected half_life"));
   EXPECT_THAT(FaultOf(R"({"preemption": {}})"), HasSubstr("preemption: {}: expected min_run_time"));
-  EXPECT_THAT(FaultOf(R"({"retention": {}})"), HasSubstr("retention: {}: expected points_after"));
+  EXPECT_THAT(FaultOf(R"({"retention": {}})"), HasSubstr("retention: {}: expected points_after or "
+                                                         "logs_after"));
   EXPECT_THAT(FaultOf(R"({"users": {"": {}}})"), HasSubstr("expected a user's name"));
   EXPECT_THAT(FaultOf("{"), HasSubstr("valid JSON"));
   EXPECT_THAT(FaultOf(R"({"users": {}, "users": {}})"), HasSubstr("duplicate key"));

@@ -252,6 +252,10 @@ async function readLog() {
   log.ended = piece.ended;
   const place = at("text");
   const atEnd = place.scrollHeight - place.scrollTop - place.clientHeight < 40;
+  if (piece.removed_at && !piece.text && !place.textContent) {
+    const when = formatTime(piece.removed_at);
+    place.textContent = `The log was removed at ${when} by this site's policy.`;
+  }
   if (piece.text) place.textContent = (place.textContent + piece.text).slice(-keptLog);
   if (piece.text && atEnd) place.scrollTop = place.scrollHeight;
 }
