@@ -39,6 +39,10 @@ class Undrain : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Positional("WORKER|HOST", &target_, "what was drained; of a host all its devices");
+    arguments.Switch("--faults", &faults_, "of a host: its devices' faults end too");
+    arguments.Remark(
+        "Of a device that is named itself (HOST/0) faults end too, BAD and SUSPECT, and that it is "
+        "marked as slow. Of a host they stay, and are said.");
   }
 
   int Run(Context& context) override {
@@ -46,14 +50,21 @@ class Undrain : public Verb {
     if (!api.ok()) return Fail(context, api.error());
     v1::UndrainRequest request;
     request.set_target(target_);
-    if (const auto response = (*api)->Undrain(request); !response.ok())
-      return Fail(context, response.error());
-    Say(context, "Undrained " + target_ + ": jobs are placed there again.\n");
+    request.set_faults(faults_);
+    const base::Result<v1::UndrainResponse> response = (*api)->Undrain(request);
+    if (!response.ok()) return Fail(context, response.error());
+    std::string text = "Nothing kept jobs away from " + target_ + ".\n";
+    if (response->ended_size() > 0) text = "Undrained " + target_ + ". Ended:\n";
+    for (const std::string& what : response->ended()) text += "  " + what + "\n";
+    if (response->kept_size() > 0) text += "Nothing new is placed yet where faults stay:\n";
+    for (const std::string& what : response->kept()) text += "  " + what + "\n";
+    Say(context, text);
     return kExitOk;
   }
 
  private:
   std::string target_;
+  bool faults_ = false;
 };
 
 }  // namespace

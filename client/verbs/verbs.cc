@@ -204,8 +204,8 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl drain node3/0 --reason 'a fan is broken'\n"
      "  trainctl drain node3\n",
      MakeDrain},
-    {"undrain", "a drained device or host is used again", "  trainctl undrain node3/0\n",
-     MakeUndrain},
+    {"undrain", "a drained device or host is used again",
+     "  trainctl undrain node3/0\n  trainctl undrain node3 --faults\n", MakeUndrain},
     {"fence",
      "vouch that a lost worker's host runs nothing any more, so that its job can start again",
      "  trainctl fence node3/0 --yes\n", MakeFence},

@@ -86,7 +86,8 @@ class Workers : public Verb {
         "trainctl drain. LEASED: free for the jobs of a lease.\n"
         "BAD, SUSPECT: the driver told of a fault of the device (an XID). SUSPECT ends by itself "
         "once it was clean for ten minutes\n"
-        "and no reset is due, BAD by trainctl undrain.");
+        "and no reset is due, BAD by trainctl undrain WORKER. WHY also names a device that was "
+        "slower than its gang: it still gets jobs.");
   }
 
   int Run(Context& context) override {

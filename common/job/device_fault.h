@@ -30,6 +30,9 @@ struct DeviceFault {
   bool operator==(const DeviceFault&) const = default;
 };
 
+// A suspect device is used again once it has had no fault for so long.
+inline constexpr int64_t kCleanMicros = 600'000'000;
+
 // As many are told of one device, each XID once.
 inline constexpr size_t kMaxFaults = 16;
 

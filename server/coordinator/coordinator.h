@@ -39,6 +39,7 @@
 #include "server/coordinator/refusal_budget.h"
 #include "server/coordinator/worker_channel.h"
 #include "server/coordinator/worker_sessions.h"
+#include "server/core/drain.h"
 #include "server/core/lease_wish.h"
 #include "server/core/queued_jobs.h"
 #include "server/core/step.h"
@@ -149,7 +150,9 @@ class Coordinator {
 
   // Of what is not drained nothing changes, and that succeeds. kNotFound; kConflict: the worker's
   // host is drained.
-  void UndrainDevices(const std::string& target, const auth::Caller& caller, Answer answer);
+  using UndrainAnswer = std::function<void(base::Result<core::Undrained>)>;
+  void UndrainDevices(const core::DevicesUndrained& wish, const auth::Caller& caller,
+                      UndrainAnswer answer);
 
   // coordinator_leases.cc. Errors as lease_wish.h's. The same request_id again gets the first one's
   // lease, until that is over.

@@ -297,24 +297,28 @@ void Coordinator::DrainDevices(const std::string& target, const std::string& rea
         });
 }
 
-void Coordinator::UndrainDevices(const std::string& target, const auth::Caller& caller,
-                                 Answer answer) {
+void Coordinator::UndrainDevices(const core::DevicesUndrained& wish, const auth::Caller& caller,
+                                 UndrainAnswer answer) {
+  const std::string& target = wish.target;
   const auto worker = state_.workers.find(target);
   if (!core::IsTarget(state_, target) && !state_.drains.contains(target))
     return answer(NoTarget(target));
   if (worker != state_.workers.end()) {
     const core::DrainRow* drain = core::DrainOf(state_, worker->second.row);
     if (drain != nullptr && drain->target != target) {
-      return answer(base::Error{base::Code::kConflict, "host '" + drain->target +
-                                                           "' is drained as a whole: trainctl "
-                                                           "undrain " +
-                                                           drain->target +
-                                                           ", which ends faults there too"});
+      return answer(base::Error{base::Code::kConflict,
+                                "host '" + drain->target +
+                                    "' is drained as a whole: trainctl undrain " + drain->target +
+                                    ", with --faults where its devices' faults are to end too"});
     }
   }
-  Audit(caller, "undrain", target);
+  Audit(caller, "undrain", target + (wish.faults ? " with faults" : ""));
   parts_.log.Info("undrained", {{"target", target}});
-  Apply(core::DevicesUndrained{target}, std::move(answer));
+  Apply(wish, [what = core::WhatUndrainEnds(state_, wish),
+               answer = std::move(answer)](const base::Status& status) {
+    if (!status) return answer(status.error());
+    answer(what);
+  });
 }
 
 void Coordinator::Inspect(std::string job_json, std::string user, Inspections::Answer answer) {

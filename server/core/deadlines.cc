@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/core/fair_share.h"
+#include "server/core/faults.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/hang.h"
@@ -84,6 +85,7 @@ void LookForHang(Turn& turn, Job& job) {
 
 void Handle(Turn& turn, const Tick&) {
   LookForLostWorkers(turn);
+  EndSuspicion(turn);
   if (RenewShares(turn.state, turn.now)) turn.placement_may_change = true;
   if (!std::exchange(turn.state.resting, {}).empty()) turn.placement_may_change = true;
   if (SomebodyMayGiveWay(turn.state, turn.now)) turn.placement_may_change = true;

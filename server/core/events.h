@@ -122,10 +122,12 @@ struct DevicesDrained {
   std::string reason;
 };
 
-// The end of that; of a host also the end of what was said of its workers. Faults of these devices
-// don't count any more.
+// The end of that; of a host also the end of what was said of its workers. Of a worker that is
+// named itself, faults don't count any more and it is not marked as slow: of a host's workers
+// neither, where `faults` says so.
 struct DevicesUndrained {
   std::string target;
+  bool faults = false;
 };
 
 // A lease as NewLease (lease_wish.h) made it of the same state. Of one that does not fit: nothing

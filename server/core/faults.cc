@@ -33,10 +33,6 @@ void Update(Turn& turn, const Worker& worker) {
 // A fault that goes on is said again after so long a silence.
 constexpr int64_t kSayAgainMicros = 600'000'000;
 
-bool IsTold(const std::vector<job::DeviceFault>& told, int64_t xid) {
-  return std::ranges::find(told, xid, &job::DeviceFault::xid) != told.end();
-}
-
 // A fault that was told before: as FaultIsNews has it.
 bool IsNewsAgain(const State& state, const Worker& worker, const FaultRow& last,
                  const job::DeviceFault& fault) {
@@ -48,16 +44,22 @@ bool IsNewsAgain(const State& state, const Worker& worker, const FaultRow& last,
   return last.fault.at < placed_at && fault.at >= placed_at;
 }
 
-// A bad one that was not cleared stays, though its worker has begun anew.
-void ForgetPast(Turn& turn, std::map<int64_t, FaultRow>& rows,
-                const std::vector<job::DeviceFault>& told) {
+// What is told no more is over, but for what a worker that has begun anew can't know. A bad fault
+// then stays until it is cleared, a suspect one until the device was clean for a while.
+void Settle(Turn& turn, const Worker& worker) {
+  std::map<int64_t, FaultRow>& rows = turn.state.faults[worker.row.name];
   std::erase_if(rows, [&](const auto& entry) {
     const FaultRow& row = entry.second;
-    const bool counts = KeepsOut(row) && job::ClassOf(row.fault.xid) == FaultClass::kBad;
-    if (counts || IsTold(told, row.fault.xid)) return false;
-    turn.Persist(RemoveFault{row.worker, row.fault.xid});
+    const int64_t xid = row.fault.xid;
+    const bool is_bad = job::ClassOf(xid) == FaultClass::kBad;
+    const bool is_forgotten = worker.faults_of_past.contains(xid);
+    if (worker.faults_told.contains(xid) || (KeepsOut(row) && (is_bad || is_forgotten)))
+      return false;
+    turn.Persist(RemoveFault{row.worker, xid});
     return true;
   });
+  if (rows.empty()) turn.state.faults.erase(worker.row.name);
+  Update(turn, worker);
 }
 
 }  // namespace
@@ -94,13 +96,35 @@ job::WorkerState StateOf(const FaultRow& fault) {
 std::string FaultText(const FaultRow& fault) {
   return job::XidText(fault.fault.xid) + " at " + UtcText(fault.fault.at) +
          (job::ClassOf(fault.fault.xid) == FaultClass::kBad
-              ? "; to be reset or mended, then trainctl undrain"
-              : "; used again by itself, or after trainctl undrain");
+              ? "; to be reset or mended, then trainctl undrain "
+              : "; used again by itself, or after trainctl undrain ") +
+         fault.worker;
+}
+
+void RememberSuspicion(Turn& turn, Worker& worker) {
+  worker.faults_of_past.clear();
+  worker.clean_since = turn.now.steady;
+  for (const FaultRow* fault : FaultsOf(turn.state, worker.row.name)) {
+    const bool is_suspect = job::ClassOf(fault->fault.xid) == FaultClass::kSuspect;
+    if (is_suspect && KeepsOut(*fault)) worker.faults_of_past.insert(fault->fault.xid);
+  }
+}
+
+void EndSuspicion(Turn& turn) {
+  for (auto& [name, worker] : turn.state.workers) {
+    const bool is_clean = turn.now.steady - worker.clean_since >= job::kCleanMicros;
+    if (worker.faults_of_past.empty() || !worker.connected || !is_clean) continue;
+    worker.faults_of_past.clear();
+    Settle(turn, worker);
+  }
 }
 
 void TakeFaults(Turn& turn, Worker& worker, const std::vector<job::DeviceFault>& told) {
   std::map<int64_t, FaultRow>& rows = turn.state.faults[worker.row.name];
+  worker.faults_told.clear();
   for (const job::DeviceFault& fault : told) {
+    worker.faults_told.insert(fault.xid);
+    worker.faults_of_past.erase(fault.xid);
     const auto [entry, is_new] = rows.try_emplace(fault.xid);
     FaultRow& row = entry->second;
     if (!is_new && row.fault == fault) continue;
@@ -115,9 +139,7 @@ void TakeFaults(Turn& turn, Worker& worker, const std::vector<job::DeviceFault>&
             WhatFollows(worker, job::ClassOf(fault.xid)));
     turn.changed.insert(worker.holder->job);
   }
-  ForgetPast(turn, rows, told);
-  if (rows.empty()) turn.state.faults.erase(worker.row.name);
-  Update(turn, worker);
+  Settle(turn, worker);
 }
 
 void ClearFaults(Turn& turn, const Worker& worker) {

@@ -1,6 +1,7 @@
 // Faults of devices, as their workers tell them (common/job/device_fault.h). A bad device gets
 // nothing new until an operator undrains it. A suspect one gets nothing until its worker tells the
-// fault no more. What runs there goes on.
+// fault no more; a worker that begins anew has forgotten it, and is not believed for a while. What
+// runs there goes on.
 #pragma once
 
 #include <string>
@@ -10,6 +11,10 @@
 
 namespace trainctl::core {
 
+// Before the faults of a worker's Hello are taken: it may have begun anew, and know of none.
+void RememberSuspicion(Turn& turn, Worker& worker);
+// Once a second: what was remembered is over after so long without a fault.
+void EndSuspicion(Turn& turn);
 // All faults that count now, as a worker tells them: what is new is said to the job there.
 void TakeFaults(Turn& turn, Worker& worker, const std::vector<job::DeviceFault>& told);
 // An operator's word that they don't count any more.

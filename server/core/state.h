@@ -156,6 +156,10 @@ struct Worker {
   std::optional<job::RankKey> holder;
   std::vector<job::RankKey> strays;  // running ranks of ended attempts: being stopped
   placement::DeviceId device = 0;    // in State::free
+  std::set<int64_t> faults_told;     // XIDs that its worker said last
+  // Suspect ones that it said before it began anew; they count until the device was clean for long.
+  std::set<int64_t> faults_of_past;
+  base::SteadyMicros clean_since = 0;  // of those: its last Hello
 };
 
 // Who looks at a job, for whom, since when.

@@ -166,6 +166,7 @@ void Handle(Turn& turn, const WorkerHello& event) {
   turn.Perform(MakeWelcome(turn.state, event));
   turn.placement_may_change = true;  // it may look at jobs, though it be busy
   DealWithStrays(turn, worker, event);
+  RememberSuspicion(turn, worker);
   TakeFaults(turn, worker, event.faults);
   if (worker.holder) TakeUpHolder(turn, worker, event);
   UpdateFree(turn, worker);

@@ -228,13 +228,17 @@ auto CoordinatorService::Drain(Context* context, const v1::DrainRequest* request
 }
 
 auto CoordinatorService::Undrain(Context* context, const v1::UndrainRequest* request,
-                                 v1::UndrainResponse*) -> Unary* {
-  return AskLoop<base::Ok>(
+                                 v1::UndrainResponse* response) -> Unary* {
+  return AskLoop<core::Undrained>(
       {backend_, *context, "Undrain", request->target()}, AsItIs(request),
       [this](const Permit& permit, const v1::UndrainRequest* asked, auto answer) {
-        backend_.coordinator.UndrainDevices(asked->target(), permit.caller, answer);
+        backend_.coordinator.UndrainDevices({asked->target(), asked->faults()}, permit.caller,
+                                            answer);
       },
-      [](base::Ok) {});
+      [response](const core::Undrained& what) {
+        response->mutable_ended()->Assign(what.ended.begin(), what.ended.end());
+        response->mutable_kept()->Assign(what.kept.begin(), what.kept.end());
+      });
 }
 
 auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRequest* request,

@@ -19,7 +19,8 @@ TEST_F(DrainTest, DrainSaysWhatStillRunsThere) {
   const Json worker = Json::parse(Trainctl({"workers", "-o", "json"}).out)["workers"][0];
   EXPECT_EQ(worker["drain"]["target"], "a");
   EXPECT_NE(Trainctl({"status"}).out.find("2 drained"), std::string::npos);
-  EXPECT_EQ(Trainctl({"undrain", "a"}).code, kExitOk);
+  EXPECT_EQ(Trainctl({"undrain", "a"}).out, "Undrained a. Ended:\n  the drain of a\n");
+  EXPECT_EQ(Trainctl({"undrain", "a"}).out, "Nothing kept jobs away from a.\n");
   EXPECT_FALSE(coordinator_.workers[0].has_drain());
   EXPECT_EQ(Trainctl({"drain", "c"}).code, kExitNotFound);
 }
@@ -38,6 +39,11 @@ TEST_F(DrainTest, AFaultyDeviceIsCountedAndNamed) {
   const Json record = Json::parse(Trainctl({"workers", "-o", "json"}).out)["workers"][0];
   EXPECT_EQ(record["faults"][0]["xid"], 79);
   EXPECT_EQ(record["faults"][0]["keeps_out"], true);
+  EXPECT_EQ(Trainctl({"undrain", "a"}).out,
+            "Nothing kept jobs away from a.\nNothing new is placed yet where faults stay:\n"
+            "  a/0 is BAD: XID 79\n");
+  Trainctl({"undrain", "a", "--faults"});
+  EXPECT_EQ(coordinator_.workers[0].faults_size(), 0);
 }
 
 }  // namespace

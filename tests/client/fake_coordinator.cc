@@ -1,6 +1,7 @@
 #include "tests/client/fake_coordinator.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/ids.h"
 
@@ -233,12 +234,21 @@ base::Result<v1::DeleteLeaseResponse> FakeApi::DeleteLease(const v1::DeleteLease
 
 base::Result<v1::UndrainResponse> FakeApi::Undrain(const v1::UndrainRequest& request) {
   bool found = false;
+  v1::UndrainResponse response;
   for (v1::WorkerView& worker : fake_->workers) {
-    found |= worker.name() == request.target() || worker.host() == request.target();
-    if (worker.has_drain() && worker.drain().target() == request.target()) worker.clear_drain();
+    if (worker.name() != request.target() && worker.host() != request.target()) continue;
+    if (worker.has_drain() && !std::exchange(found, true))
+      response.add_ended("the drain of " + request.target());
+    found = true;
+    worker.clear_drain();
+    const bool ends = request.faults() || worker.name() == request.target();
+    for (const v1::FaultView& fault : worker.faults()) {
+      if (!ends) response.add_kept(worker.name() + " is BAD: XID " + std::to_string(fault.xid()));
+    }
+    if (ends) worker.clear_faults();
   }
   if (!found) return base::Error{base::Code::kNotFound, "no worker '" + request.target() + "'"};
-  return v1::UndrainResponse();
+  return response;
 }
 
 base::Result<v1::FenceResponse> FakeApi::Fence(const v1::FenceRequest& request) {

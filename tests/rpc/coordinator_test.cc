@@ -277,13 +277,13 @@ TEST_F(CoordinatorTest, ADrainIsKeptOverARestartAndRecorded) {
     return answer.get_future().get();
   };
   const auto undrain = [&](const std::string& target) {
-    std::promise<base::Status> answer;
+    std::promise<base::Result<core::Undrained>> answer;
     loop_.Call([&] {
-      coordinator_.UndrainDevices(target, Ops(),
-                                  [&](base::Status status) { answer.set_value(status); });
+      coordinator_.UndrainDevices({target}, Ops(),
+                                  [&](auto what) { answer.set_value(std::move(what)); });
     });
-    const base::Status status = answer.get_future().get();
-    return status.ok() ? std::nullopt : std::optional(status.error().code);
+    const auto what = answer.get_future().get();
+    return what.ok() ? std::nullopt : std::optional(what.error().code);
   };
   EXPECT_EQ(drain("b", "").error().code, base::Code::kNotFound);
   EXPECT_EQ(drain("a", std::string(1001, 'x')).error().code, base::Code::kInvalid);
@@ -321,8 +321,9 @@ TEST_F(CoordinatorTest, AFaultIsKeptOverARestartUntilItsDeviceIsUndrained) {
     EXPECT_EQ(view.faults(0).class_(), "bad");
     EXPECT_TRUE(view.faults(0).keeps_out());
     EXPECT_FALSE(view.faults(1).keeps_out());
-    coordinator_.UndrainDevices("a/0", Ops(), [&](const base::Status& status) {
-      EXPECT_TRUE(status.ok());
+    coordinator_.UndrainDevices({"a/0"}, Ops(), [&](const base::Result<core::Undrained>& what) {
+      EXPECT_EQ(what.value().ended.size(), 1u) << "the one that keeps jobs away";
+      EXPECT_TRUE(what->kept.empty());
       undrained.set_value();
     });
   });

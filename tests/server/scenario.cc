@@ -7,6 +7,7 @@
 
 #include "common/estimate/memory_estimate.h"
 #include "common/job/constraint.h"
+#include "server/core/drain.h"
 #include "server/core/lease_wish.h"
 #include "server/core/policy_file.h"
 #include "tests/job/tiny_llama.h"
@@ -262,7 +263,7 @@ std::string Scenario::Run(const std::string& line) {
     const Settings settings = TakeSettings(&words);
     return Feed(LeaseDeleted{FindLease(state_, words.at(1))->row.id, Get(settings, "user", "ops")});
   }
-  if (verb == "undrain") return FeedEach<DevicesUndrained>(words);
+  if (verb == "undrain") return Undrain(words);
   if (verb == "remove") return FeedEach<WorkerRemoved>(words);
   return Report(words);
 }
@@ -295,6 +296,15 @@ std::string Scenario::Drain(const Words& all) {
   Words words = all;
   const Settings settings = TakeSettings(&words);
   return Feed(DevicesDrained{words.at(1), Get(settings, "user", ""), Join(words, 2)});
+}
+
+std::string Scenario::Undrain(const Words& words) {
+  const DevicesUndrained event{words.at(1), words.size() > 2 && words[2] == "faults"};
+  std::string text;
+  const Undrained what = WhatUndrainEnds(state_, event);
+  for (const std::string& each : what.kept) text += "still: " + each + "\n";
+  for (const std::string& each : what.ended) text += "ends: " + each + "\n";
+  return text + Feed(event);
 }
 
 std::string Scenario::MakeLease(const Words& all) {

@@ -13,7 +13,8 @@
 //                               lease=NAME, predicted=N (seconds of the whole run, on
 //                               predicted_on=H200)
 //   inspected JOB NAME ANSWER   of the worker that was asked: ok | fault | none (nobody looked)
-//   drain NAME [WHY…] [user=U]  nothing new is placed on the worker, or the host; undrain NAME…
+//   drain NAME [WHY…] [user=U]  nothing new is placed on the worker, or the host; undrain NAME
+//                               [faults]
 //   lease NAME for=SECONDS [devices=N start=SECONDS host=H model=M user=U]   from so many seconds
 //   on;
 //                               block: the same without a name, when it could begin
@@ -65,6 +66,7 @@ class Scenario {
   }
   std::string Workers(const Words& words);
   std::string Drain(const Words& words);
+  std::string Undrain(const Words& words);
   std::string MakeLease(const Words& words);
   std::string Block(const Words& words) const;
   std::string Extend(const Words& words);

@@ -13,7 +13,7 @@ namespace trainctl::agent {
 
 class FaultWatch {
  public:
-  static constexpr base::SteadyMicros kCleanMicros = 600'000'000;
+  static constexpr base::SteadyMicros kCleanMicros = job::kCleanMicros;
 
   FaultWatch(Device& device, const base::Clock& clock) : device_(device), clock_(clock) {}
 
