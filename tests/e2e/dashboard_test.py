@@ -101,6 +101,21 @@ class DashboardTest(DashboardCase):
         self.keep_picture("job")
         self.expect_no_faults()
 
+    def test_over_a_slow_line_each_piece_of_the_log_is_shown_once(self):
+        job = self.finished(tiny_job(train__max_steps=5))
+        line = {"offline": False, "downloadThroughput": -1, "uploadThroughput": -1}
+        reset = {**line, "latency": 0}
+        self.addCleanup(self.browser.command, "Network.emulateNetworkConditions", **reset)
+        self.browser.command("Network.enable")
+        self.browser.command("Network.emulateNetworkConditions", **line, latency=1300)
+        self.browser.open(f"{self.address}job?job={job}")
+        asked = (
+            "performance.getEntriesByType('resource').filter((e) => e.name.includes('/api/log'))"
+        )
+        self.browser.wait(f"return {asked}.length >= 2")  # the second before the first's answer
+        log = self.browser.wait("return document.querySelector('#text').innerText")
+        self.assertEqual(log.count("joining"), 1, log)
+
     def test_texts_and_events_stand_on_the_axis_and_the_limit_is_a_line(self):
         evaluated = {"data__val_split_fraction": 0.2, "eval__every_steps": 10}
         sampled = {"eval__prompts": ["<b>Once"], "eval__max_new_tokens": 4}
