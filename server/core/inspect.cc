@@ -245,6 +245,11 @@ void Handle(Turn& turn, const JobInspected& event) {
     return RefuseUnlessAnotherHostMay(turn, job, worker->second.row.host,
                                       inspection.error().message);
   }
+  if (!inspection->missing_weights.empty() && !job.row.force &&
+      job.row.spec.resources.after.empty()) {
+    return RefuseUnlessAnotherHostMay(turn, job, worker->second.row.host,
+                                      "model.path: " + inspection->missing_weights);
+  }
   const auto accepted =
       job::AcceptJob({.job = job.row.spec,
                       .inspection = *inspection,

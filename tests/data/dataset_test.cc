@@ -387,6 +387,7 @@ TEST_F(DatasetTest, InspectSaysAtWhichStepTheJobGoesOn) {
   const auto inspection = Inspect(job);
   ASSERT_TRUE(inspection.ok()) << inspection.error().message;
   EXPECT_EQ(inspection->resume_step, 6);
+  EXPECT_EQ(inspection->missing_weights, "") << "the checkpoint brings them";
   EXPECT_EQ(job::InspectionFromJson(job::ToJson(*inspection))->resume_step, 6);
 }
 

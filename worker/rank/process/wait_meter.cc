@@ -1,5 +1,7 @@
 #include "worker/rank/process/wait_meter.h"
 
+#include <c10/util/Exception.h>
+
 #include <utility>
 
 namespace trainctl::train {
@@ -18,9 +20,14 @@ WaitMeter::Span::Span(WaitMeter& meter) : meter_(meter) {
   if (meter_.runs_) begin_.emplace(meter_.device_);
 }
 
+// A device that is at fault fails the next call that asks it: this one may unwind from that.
 WaitMeter::Span::~Span() {
-  if (begin_ && meter_.runs_)
+  if (!begin_ || !meter_.runs_) return;
+  try {
     meter_.waits_.push_back({std::move(*begin_), StreamMark(meter_.device_)});
+  } catch (const c10::Error&) {
+    meter_.runs_ = false;
+  }
 }
 
 double TotalSeconds(const WaitMeter::Waits& waits) {
