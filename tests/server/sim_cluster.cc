@@ -69,7 +69,11 @@ bool SimCluster::Settle() {
     AdvanceRanks(false);
   }
   while (!state_.drains.empty()) Feed(DevicesUndrained{state_.drains.begin()->first});
-  for (const SimWorker& worker : workers_) Feed(DevicesUndrained{worker.name()});
+  for (const SimWorker& worker : workers_) {
+    do {  // again where a kill lost it
+      Feed(DevicesUndrained{worker.name()});
+    } while (WorstFault(state_, worker.name()) != nullptr);
+  }
   for (int round = 0; round < 20'000; ++round) {
     for (SimWorker& worker : workers_) Connect(worker);
     for (int i = 0; i < 20; ++i) Deliver();

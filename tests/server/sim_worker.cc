@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "common/estimate/memory_estimate.h"
@@ -20,9 +21,14 @@ void SimWorker::Receive(const Effect& effect, int64_t now_s, Random& random) {
   if (const auto* ack = std::get_if<AckReport>(&effect)) Acknowledge(ack->key, ack->sequence);
   if (const auto* welcome = std::get_if<Welcome>(&effect)) {
     welcome_ = true;
-    for (const AckRow& ack : welcome->acks) Acknowledge(ack.key, ack.sequence);
-    for (auto& [key, rank] : ranks_) {
-      for (const RankReported& report : rank.unacknowledged) to_coordinator.push_back(report);
+    for (const AckRow& ack : welcome->acks) {
+      const auto found = ranks_.find(ack.key);
+      if (found != ranks_.end()) found->second.acknowledged = ack.sequence;
+    }
+    for (const auto& [key, rank] : ranks_) {
+      for (const RankReported& report : rank.reports) {
+        if (report.sequence > rank.acknowledged) to_coordinator.push_back(report);
+      }
     }
   }
 }
@@ -74,13 +80,12 @@ void SimWorker::Release(const job::RankKey& key) {
 void SimWorker::Acknowledge(const job::RankKey& key, int64_t sequence) {
   const auto found = ranks_.find(key);
   if (found == ranks_.end()) return;
-  std::deque<RankReported>& reports = found->second.unacknowledged;
-  while (!reports.empty() && reports.front().sequence <= sequence) reports.pop_front();
+  found->second.acknowledged = std::max(found->second.acknowledged, sequence);
 }
 
 void SimWorker::Report(SimRank& rank, job::ReportBody body) {
-  rank.unacknowledged.push_back({name_, rank.key, ++rank.sequence, std::move(body)});
-  if (welcome_) to_coordinator.push_back(rank.unacknowledged.back());
+  rank.reports.push_back({name_, rank.key, ++rank.sequence, std::move(body)});
+  if (welcome_) to_coordinator.push_back(rank.reports.back());
 }
 
 void SimWorker::End(SimRank& rank, const job::RankExit& exit, Random& random) {

@@ -1,6 +1,7 @@
 // A worker of the simulated cluster, with its host's processes. It obeys StartRank, StopRank and
-// ReleaseRank. It keeps reports until they are acknowledged, and sends them again after a
-// reconnect, as proto/trainctl.proto asks. Its ranks go on while it has no stream.
+// ReleaseRank. It keeps reports until their rank is released. After a reconnect it goes on behind
+// what Welcome acknowledges, though that be less than before. Its ranks go on while it has no
+// stream.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "server/core/actions.h"
 #include "server/core/events.h"
@@ -31,8 +33,9 @@ struct SimRank {
   int64_t phase = 0;      // 0 started, 1 loading, 2 joining, 3 steps; a trial comes before 1
   int64_t kill_at_s = 0;  // 0: nobody stops it
   int64_t sequence = 0;
-  int64_t points = 0;  // metric points made so far
-  std::deque<RankReported> unacknowledged;
+  int64_t points = 0;                 // metric points made so far
+  std::vector<RankReported> reports;  // all of them
+  int64_t acknowledged = 0;           // of those
 };
 
 class SimWorker {
