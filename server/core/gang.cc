@@ -185,6 +185,9 @@ void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& dev
   const base::JobId id = job.row.id;
   LiveAttempt& attempt = job.attempt.emplace();
   attempt.row.job = id;
+  const auto lost = turn.state.lost_attempts.find(id);
+  if (lost != turn.state.lost_attempts.end())
+    job.status.attempt = std::max(job.status.attempt, lost->second);
   attempt.row.attempt = ++job.status.attempt;
   attempt.row.placed_at = turn.now.wall;
   attempt.row.micro_batch_size = job.row.spec.train.micro_batch_size.value_or(1);
@@ -297,6 +300,7 @@ void Finish(Turn& turn, Job& job, job::AttemptEnd end) {
   alike->second.erase(job.row.id);
   if (alike->second.empty()) of_user.erase(alike);
   if (of_user.empty()) turn.state.jobs_of.erase(job.row.user);
+  turn.state.lost_attempts.erase(job.row.id);
   turn.state.jobs.erase(job.row.id);
 }
 

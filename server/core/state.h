@@ -238,6 +238,8 @@ struct State {
   std::vector<Worker*> devices;  // by placement::DeviceId, into `workers`; null: it was removed
   placement::FreeDevices free;
   std::set<base::JobId> resting;  // nobody looked: asked again at the next Tick
+  // Of a job the highest that a worker holds, where that is above all known: the disk lost it.
+  std::map<base::JobId, int64_t> lost_attempts;
   mutable std::map<std::string, std::shared_ptr<const Reach>> reaches;  // by what jobs name
   Shares shares;
 

@@ -58,6 +58,19 @@ const HeldRank* FindHeld(const WorkerHello& event, const job::RankKey& key) {
   return held == event.held.end() ? nullptr : &*held;
 }
 
+constexpr int64_t kLastAttempt = 1 << 30;  // no job comes so far: whoever says so errs
+
+// The disk may have lost an attempt whose rank the worker holds. Its number is not given again: the
+// reports of the old rank would be taken for the new one's.
+void NoteLostAttempt(State& state, const job::RankKey& key) {
+  const Job* job = FindJob(state, key.job);
+  const bool is_lost =
+      job == nullptr ? key.job.value >= state.next_job : key.attempt > job->status.attempt;
+  if (!is_lost || key.attempt > kLastAttempt) return;
+  int64_t& last = state.lost_attempts[key.job];
+  last = std::max(last, key.attempt);
+}
+
 // Ranks that the worker holds and that are not its to hold: stopped, or released where they have
 // ended.
 void DealWithStrays(Turn& turn, Worker& worker, const WorkerHello& event) {
@@ -67,6 +80,7 @@ void DealWithStrays(Turn& turn, Worker& worker, const WorkerHello& event) {
     const bool is_ours = live.rank != nullptr && live.rank->row.worker == worker.row.name &&
                          live.rank->row.proof == Proof::kNone;
     if (is_ours) continue;
+    NoteLostAttempt(turn.state, held.key);
     if (held.running) {
       worker.strays.push_back(held.key);
       turn.Perform(StopRank{worker.row.name, held.key, turn.state.options.failure_grace_us});

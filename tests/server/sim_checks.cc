@@ -26,11 +26,14 @@ void SimCluster::CheckStep(const Actions& actions) {
   }
 }
 
+// Nor beside an attempt before, but for one that the disk lost: nobody knows of it before its
+// worker says so, and then it is being stopped.
 void SimCluster::NoJobRunsTwice(const StartRank& start) {
   for (SimWorker& worker : workers_) {
     const SimRank* other = worker.Running();
     const bool is_older = other != nullptr && other->key.job == start.key.job &&
-                          other->key.attempt < start.key.attempt;
+                          other->key.attempt < start.key.attempt &&
+                          !lost_attempts_.contains({other->key.job, other->key.attempt});
     ASSERT_FALSE(is_older) << Short(start.key) << " starts while " << Short(other->key)
                            << " still runs";
   }

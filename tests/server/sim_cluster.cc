@@ -162,17 +162,20 @@ void SimCluster::RestartCoordinator() {
 void SimCluster::LosePower() {
   const size_t kept = unsynced_.empty() ? 0 : random_() % (unsynced_.size() + 1);
   if (kept < unsynced_.size()) {
-    ledger_ = synced_;
+    const Ledger before = std::exchange(ledger_, synced_);
     for (size_t i = 0; i < kept; ++i) ledger_.Apply(unsynced_[i]);
-    ForgetWhatIsLost();
+    ForgetWhatIsLost(before);
   }
   unsynced_.clear();
   lying_steps_ = 0;
   RestartCoordinator();
 }
 
-void SimCluster::ForgetWhatIsLost() {
+void SimCluster::ForgetWhatIsLost(const Ledger& before) {
   ++losses_;
+  for (const auto& [key, attempt] : before.attempts()) {
+    if (!ledger_.attempts().contains(key)) lost_attempts_.insert(key);
+  }
   std::erase_if(accepted_, [&](base::JobId id) { return !ledger_.jobs().contains(id); });
   std::erase_if(succeeded_ranks_,
                 [&](const auto& entry) { return !ledger_.attempts().contains(entry.first); });

@@ -64,7 +64,7 @@ class SimCluster {
   void Commit();
   void DisturbDisk();
   void LosePower();
-  void ForgetWhatIsLost();
+  void ForgetWhatIsLost(const Ledger& before);
   void JumpClock();
   void Cut(SimWorker& worker);
   void KeepOnItsWay(SimWorker& worker);
@@ -120,6 +120,7 @@ class SimCluster {
   Ledger synced_;                                  // what it keeps, where it said more:
   std::vector<std::vector<Persist>> unsynced_;     // commits since
   int64_t losses_ = 0, late_events_ = 0;
+  std::set<std::pair<base::JobId, int64_t>> lost_attempts_;  // whose ranks may run on
   base::WallMicros latest_wall_ = 0;
   bool clock_jumped_ = false;
   bool knows_time_ = true;
