@@ -45,15 +45,17 @@ std::vector<GangPace::Verdict> GangPace::Judge(const Step& step, const SlownessP
     const double others = MedianOfOthers(sorted, place);
     const bool slow = seconds >= policy.ratio * others && seconds - others >= policy.least_seconds;
     Streak& streak = streaks_[rank];
-    if (streak.slow != slow) streak = {.slow = slow, .verdicts = streak.verdicts};
-    if (streak.told) continue;
+    if (streak.slow != slow)
+      streak = {.slow = slow, .last = streak.last, .last_number = streak.last_number};
+    if (streak.last == slow) continue;
     ++streak.steps;
     streak.work += seconds;
     streak.others += others;
     if (streak.steps < policy.steps) continue;
-    streak.told = true;
+    streak.last = slow;
+    if (slow || streak.last_number > 0) ++streak.last_number;
     const double ratio = streak.others > 0 ? streak.work / streak.others : 1;
-    verdicts.push_back({rank, slow, ratio, ++streak.verdicts});
+    verdicts.push_back({rank, slow, ratio, streak.last_number});
   }
   return verdicts;
 }

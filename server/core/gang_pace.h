@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "common/rank/metric.h"
@@ -23,7 +24,7 @@ class GangPace {
     int64_t rank = 0;
     bool slow = false;
     double ratio = 1;    // of its work in them to the others'
-    int64_t number = 1;  // of the rank's verdicts
+    int64_t number = 1;  // of the rank's verdicts, its first slow one being 1; 0 ahead of it
   };
 
   // A point of work_seconds that the rank has told; others are passed over. Of each rank a verdict
@@ -37,9 +38,9 @@ class GangPace {
   };
   struct Streak {
     bool slow = false;
-    bool told = false;
+    std::optional<bool> last;  // what the rank's last verdict said
+    int64_t last_number = 0;   // of that one
     int64_t steps = 0;
-    int64_t verdicts = 0;         // of the rank until now
     double work = 0, others = 0;  // seconds
   };
 

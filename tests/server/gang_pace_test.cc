@@ -89,6 +89,27 @@ TEST_F(GangPaceTest, WhoKeepsUpAgainIsNamedToo) {
   EXPECT_EQ(verdicts[0].number, 2);
 }
 
+TEST_F(GangPaceTest, AStepAtTheGangsPaceDoesNotNameASlowOneAgain) {
+  Steps(20, {1, 1.5});
+  Step({1, 1});
+  EXPECT_TRUE(Steps(20, {1, 1.5}).empty());
+  EXPECT_EQ(Steps(20, {1, 1}).size(), 1u);
+  EXPECT_EQ(Slow(Steps(20, {1, 1.5})), std::vector<int64_t>{1});
+}
+
+TEST_F(GangPaceTest, VerdictsOfARankAreNumberedFromItsFirstSlowOne) {
+  EXPECT_EQ(Steps(20, {1, 1}).back().number, 0);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(Step({1, 1.5}).empty());
+    EXPECT_TRUE(Steps(20, {1, 1}).empty());
+  }
+  for (int64_t number = 1; number <= 4; ++number) {
+    const Verdicts verdicts = Steps(20, {1, number % 2 == 1 ? 1.5 : 1.0});
+    ASSERT_EQ(verdicts.size(), 1u);
+    EXPECT_EQ(verdicts[0].number, number);
+  }
+}
+
 TEST_F(GangPaceTest, StepsThatARankDoesNotTellOfDontCount) {
   Steps(19, {1, 1.5});
   for (int i = 0; i < 50; ++i) EXPECT_TRUE(Tell(0, step_++, 1, 2).empty());  // rank 1 writes
