@@ -43,11 +43,13 @@ std::vector<GangPace::Verdict> GangPace::Judge(const Step& step, const SlownessP
     const auto place =
         static_cast<size_t>(std::ranges::lower_bound(sorted, seconds) - sorted.begin());
     const double others = MedianOfOthers(sorted, place);
-    const bool slow = seconds >= policy.ratio * others && seconds - others >= policy.least_seconds;
+    const bool keeps_up = seconds < policy.ratio * others;
+    const bool slow = !keeps_up && seconds - others >= policy.least_seconds;
     Streak& streak = streaks_[rank];
     if (streak.slow != slow)
       streak = {.slow = slow, .last = streak.last, .last_number = streak.last_number};
-    if (streak.last == slow) continue;
+    const bool is_either = slow || keeps_up;
+    if (!is_either || streak.last == slow) continue;
     ++streak.steps;
     streak.work += seconds;
     streak.others += others;

@@ -19,7 +19,8 @@ struct SlownessPolicy {
 
 class GangPace {
  public:
-  // Of so many steps in a row: slow in all of them, or in none.
+  // Of so many steps: slow in all of them in a row, or keeping up in them and slow in none between.
+  // A step that is longer by the ratio, but not by the least seconds, shows neither.
   struct Verdict {
     int64_t rank = 0;
     bool slow = false;

@@ -80,6 +80,19 @@ TEST_F(GangPaceTest, OfShortStepsTheHostsNoiseIsNoSlowness) {
   EXPECT_EQ(Slow(Steps(100, {0.004, 0.008})), std::vector<int64_t>());
 }
 
+TEST_F(GangPaceTest, AStepLongerByTheRatioAloneShowsNeither) {
+  const std::vector<double> slow = {0.01, 0.02}, neither = {0.01, 0.014}, well = {0.01, 0.01};
+  EXPECT_EQ(Slow(Steps(20, slow)), std::vector<int64_t>{1});
+  EXPECT_TRUE(Steps(100, neither).empty()) << "it does not keep up";
+  EXPECT_TRUE(Steps(19, well).empty());
+  EXPECT_TRUE(Step(neither).empty());
+  ASSERT_EQ(Step(well).size(), 1u);
+  EXPECT_TRUE(Steps(19, slow).empty());
+  EXPECT_TRUE(Step(neither).empty());
+  EXPECT_TRUE(Steps(19, slow).empty()) << "not twenty in a row";
+  EXPECT_EQ(Slow(Step(slow)), std::vector<int64_t>{1});
+}
+
 TEST_F(GangPaceTest, WhoKeepsUpAgainIsNamedToo) {
   Steps(20, {1, 1.5});
   const Verdicts verdicts = Steps(20, {1, 1.1});
