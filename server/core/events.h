@@ -59,7 +59,7 @@ struct WorkerHello {
   std::vector<HeldRank> held;
   bool device_free = false;
   std::string device_reason;             // why it is not; may be empty
-  std::string incarnation;               // of its process: for the shell
+  std::string incarnation;               // of its process; empty: unknown, and taken as a new one
   std::vector<job::DeviceFault> faults;  // as of DeviceFaultsTold
 };
 

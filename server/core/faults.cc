@@ -101,7 +101,10 @@ std::string FaultText(const FaultRow& fault) {
          fault.worker;
 }
 
-void RememberSuspicion(Turn& turn, Worker& worker) {
+void RememberSuspicion(Turn& turn, Worker& worker, const std::string& incarnation) {
+  const bool is_same = !incarnation.empty() && incarnation == worker.incarnation;
+  if (is_same) return;
+  worker.incarnation = incarnation;
   worker.faults_of_past.clear();
   worker.clean_since = turn.now.steady;
   for (const FaultRow* fault : FaultsOf(turn.state, worker.row.name)) {

@@ -11,8 +11,8 @@
 
 namespace trainctl::core {
 
-// Before the faults of a worker's Hello are taken: it may have begun anew, and know of none.
-void RememberSuspicion(Turn& turn, Worker& worker);
+// Before the faults of a Hello are taken: a worker that has begun anew knows of none.
+void RememberSuspicion(Turn& turn, Worker& worker, const std::string& incarnation);
 // Once a second: what was remembered is over after so long without a fault.
 void EndSuspicion(Turn& turn);
 // All faults that count now, as a worker tells them: what is new is said to the job there.

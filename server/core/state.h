@@ -159,7 +159,8 @@ struct Worker {
   std::set<int64_t> faults_told;     // XIDs that its worker said last
   // Suspect ones that it said before it began anew; they count until the device was clean for long.
   std::set<int64_t> faults_of_past;
-  base::SteadyMicros clean_since = 0;  // of those: its last Hello
+  base::SteadyMicros clean_since = 0;  // of those: its process's first Hello
+  std::string incarnation;             // of that process; empty: unknown
 };
 
 // Who looks at a job, for whom, since when.

@@ -180,7 +180,7 @@ void Handle(Turn& turn, const WorkerHello& event) {
   turn.Perform(MakeWelcome(turn.state, event));
   turn.placement_may_change = true;  // it may look at jobs, though it be busy
   DealWithStrays(turn, worker, event);
-  RememberSuspicion(turn, worker);
+  RememberSuspicion(turn, worker, event.incarnation);
   TakeFaults(turn, worker, event.faults);
   if (worker.holder) TakeUpHolder(turn, worker, event);
   UpdateFree(turn, worker);

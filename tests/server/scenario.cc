@@ -90,6 +90,7 @@ WorkerHello MakeHello(const std::string& name, const Settings& settings, bool is
   hello.worker.host = parts.at(0);
   hello.worker.boot_id = Get(settings, "boot", "b1");
   hello.worker.identity = Get(settings, "identity", "");
+  hello.incarnation = Get(settings, "process", "");
   hello.worker.device.kind =
       Get(settings, "kind", "cuda") == "cuda" ? job::DeviceKind::kCuda : job::DeviceKind::kCpu;
   hello.worker.device.index = std::stoll(parts.at(1));

@@ -2,7 +2,8 @@
 // be left out):
 //
 //   workers NAME… [KEY=VALUE…]  Hello of each: boot=b1, model=H200, memory_gib=80, kind=cuda,
-//                               threads=1, identity=, dirty; held=j1/1/0:running,j2/1/0:ended
+//                               threads=1, identity=, process=, dirty;
+//                               held=j1/1/0:running,j2/1/0:ended
 //   lost NAME…                  their streams end
 //   fence NAME…                 an operator vouches that they run nothing
 //   submit NAME [KEY=VALUE…]    devices, exclusive=yes, priority, time_limit, step_timeout
