@@ -83,7 +83,8 @@ constexpr MetricInfo kMetrics[] = {
     {kRankCpu, "rank_cpu_percent", "%", "CPU of the rank", kRank, kMean},
     {kRankMemoryUsed, "rank_memory_used_bytes", "bytes", "host memory of the rank", kRank,
      kWorstRank},
-    // Of ranks of a gang: a step without the waits for the others and for data.
+    // Of ranks of a gang: a step without the waits for the others and for data. None with
+    // train.group_by_length.
     {kWorkSeconds, "work_seconds", "s", "the rank's own work per step", kRank, kMean},
 };
 

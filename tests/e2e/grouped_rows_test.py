@@ -48,7 +48,11 @@ class GroupedRows(ClusterTest):
     def test_ranks_and_micro_steps_have_the_same_rows(self):
         one = self.losses(self.run_of("one"))
         self.assertEqual(len(set(one)), ROWS // GLOBAL)
-        self.assertEqual(self.losses(self.run_of("two", devices=2)), one)
+        two = self.run_of("two", devices=2)
+        self.assertEqual(self.losses(two), one)
+        self.assertEqual(self.values(two, "work_seconds"), [], "rank 0 always has the longest rows")
+        mixed = self.run_of("mixed", devices=2, train__group_by_length=False)
+        self.assertNotEqual(self.values(mixed, "work_seconds"), [])
 
     def test_a_run_goes_on_where_it_stopped(self):
         constant = {"train__lr_schedule": "constant", "train__epochs": 2}

@@ -202,7 +202,9 @@ void Trainer::Report(const InFlight& done, double seconds) {
   };
   record(job::Metric::kStepSeconds, seconds);  // ranks step together
   record(job::Metric::kDataWaitSeconds, done.data_wait_seconds);
-  if (done.is_usual && parts_.comm.world_size() > 1)
+  // Of rows sorted by length the same ranks have the longest ones in every step.
+  const bool is_comparable = done.is_usual && !parts_.plan.job.train.group_by_length;
+  if (is_comparable && parts_.comm.world_size() > 1)
     record(job::Metric::kWorkSeconds, std::max(0.0, seconds - TotalSeconds(done.waits)));
   if (has_loss) {
     record(job::Metric::kLoss, loss);
