@@ -194,20 +194,25 @@ bool Coordinator::FindOldLogs() {
   return true;
 }
 
-// Files go first: who falls in between finds the job again, and nothing of it there.
+// Files go first: who falls in between finds the job again, and nothing of it there. What can't be
+// removed is tried again at the next look.
 void Coordinator::RemoveOldLogs() {
   const core::Now now = Now();
   if (!parts_.policy.logs_after_us || now.steady < looks_for_logs_next_) return;
   if (old_logs_.empty() && !FindOldLogs()) looks_for_logs_next_ = now.steady + kThinningRestMicros;
   for (int64_t turns = kLogRemovalsATick; turns > 0 && !old_logs_.empty(); --turns) {
     const base::JobId id = old_logs_.front();
-    const LogFiles::Removal removal = parts_.logs.RemoveSome(id, kLogFilesAtOnce);
-    if (removal == LogFiles::Removal::kLeft) return;
+    const std::string job = base::ToString(id);
+    const auto removal = parts_.logs.RemoveSome(id, kLogFilesAtOnce);
+    if (removal && *removal == LogFiles::Removal::kLeft) return;
     old_logs_.pop_front();
-    const bool any = removal == LogFiles::Removal::kDone;
+    if (!removal) {
+      parts_.log.Warning("logs_not_removed", {{"job", job}, {"error", removal.error().message}});
+      continue;
+    }
+    const bool any = *removal == LogFiles::Removal::kDone;
     batch_.logs_removed.push_back({id, now.wall, any});
     if (!any) continue;
-    const std::string job = base::ToString(id);
     parts_.log.Info("logs_removed", {{"job", job}});
     batch_.audit.push_back({now.wall, "this site's policy", "remove logs", job});
   }

@@ -107,19 +107,24 @@ void LogFiles::Remove(base::JobId job) {
   fs::remove_all(Folder(job), gone);
 }
 
-LogFiles::Removal LogFiles::RemoveSome(base::JobId job, int64_t files) {
-  std::error_code error;
-  fs::recursive_directory_iterator at(Folder(job), error);
-  if (error) return Removal::kNothingThere;
+base::Result<LogFiles::Removal> LogFiles::RemoveSome(base::JobId job, int64_t files) {
+  const std::string folder = Folder(job);
+  std::error_code error, unknown;
+  fs::recursive_directory_iterator at(folder, error);
+  if (error == std::errc::no_such_file_or_directory) return Removal::kNothingThere;
   std::erase_if(known_, [job](const auto& known) { return known.first.job == job; });
   std::vector<fs::path> some;
   for (; !error && at != fs::end(at); at.increment(error)) {
     if (std::ssize(some) == files) break;
-    if (!at->is_directory()) some.push_back(at->path());
+    if (!at->is_directory(unknown)) some.push_back(at->path());
   }
-  for (const fs::path& file : some) ::unlink(file.c_str());
+  if (error) return base::OsError(folder, error.value());
+  for (const fs::path& file : some) {
+    if (::unlink(file.c_str()) != 0 && errno != ENOENT) return base::OsError(file, errno);
+  }
   if (std::ssize(some) == files) return Removal::kLeft;
-  fs::remove_all(Folder(job), error);
+  fs::remove_all(folder, error);
+  if (error) return base::OsError(folder, error.value());
   return Removal::kDone;
 }
 

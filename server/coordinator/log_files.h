@@ -61,9 +61,10 @@ class LogFiles {
 
   // All that is kept of the job's ranks.
   void Remove(base::JobId job);
-  // The same in turns, of at most so many files each. kLeft: there is more.
+  // The same in turns, of at most so many files each. kLeft: there is more. kIo, kDenied, …: some
+  // of it can't be removed.
   enum class Removal { kNothingThere, kLeft, kDone };
-  Removal RemoveSome(base::JobId job, int64_t files);
+  base::Result<Removal> RemoveSome(base::JobId job, int64_t files);
 
   // What is kept now, in order of offset: for LogTailOffset, which other threads may call.
   std::vector<LogSegment> SegmentsOf(const job::RankKey& key);

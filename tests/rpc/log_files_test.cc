@@ -56,12 +56,33 @@ TEST(LogFiles, AJobsFilesAreRemovedInTurns) {
   for (int64_t rank = 0; rank < 3; ++rank) ASSERT_TRUE(logs.Append({{7}, 1, rank}, 0, "x").ok());
   ASSERT_TRUE(logs.Append({{7}, 2, 0}, 0, "x").ok());
   ASSERT_TRUE(logs.Append({{8}, 1, 0}, 0, "x").ok());
-  EXPECT_EQ(logs.RemoveSome({7}, 3), LogFiles::Removal::kLeft);
-  EXPECT_EQ(logs.RemoveSome({7}, 3), LogFiles::Removal::kDone);
+  EXPECT_EQ(*logs.RemoveSome({7}, 3), LogFiles::Removal::kLeft);
+  EXPECT_EQ(*logs.RemoveSome({7}, 3), LogFiles::Removal::kDone);
   EXPECT_FALSE(std::filesystem::exists(folder.path() + "/j7"));
-  EXPECT_EQ(logs.RemoveSome({7}, 3), LogFiles::Removal::kNothingThere);
+  EXPECT_EQ(*logs.RemoveSome({7}, 3), LogFiles::Removal::kNothingThere);
   EXPECT_EQ(logs.End({{7}, 2, 0}), 0);
   EXPECT_EQ(logs.End({{8}, 1, 0}), 1);
+}
+
+// Nobody may unlink in /proc, root neither.
+TEST(LogFiles, FilesThatCannotBeRemovedAreAnError) {
+  const rpc_test::TemporaryFolder folder;
+  std::filesystem::create_directory_symlink("/proc/self/fdinfo", folder.path() + "/j7");
+  LogFiles logs(folder.path());
+  for (const int64_t files : {1, 1'000'000}) {
+    const auto removal = logs.RemoveSome({7}, files);
+    ASSERT_FALSE(removal);
+    EXPECT_NE(removal.error().message.find("/j7/"), std::string::npos) << removal.error().message;
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path() + "/j7"));
+}
+
+TEST(LogFiles, AFolderThatCannotBeOpenedIsAnErrorAndNotNothing) {
+  const rpc_test::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/j7") << "no folder";
+  const auto removal = LogFiles(folder.path()).RemoveSome({7}, 3);
+  ASSERT_FALSE(removal);
+  EXPECT_NE(removal.error().message.find("/j7"), std::string::npos) << removal.error().message;
 }
 
 TEST(LogFiles, ANeighbourWhoseNumberBeginsAlikeIsAnotherRank) {

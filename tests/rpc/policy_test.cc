@@ -186,5 +186,39 @@ TEST_F(PolicyTest, LogsOfAJobThatEndedLongAgoGoAndWhoAsksIsTold) {
   EXPECT_EQ(Detail(ChannelTo(**daemon), "j2").logs_removed_at(), 0);
 }
 
+// Nobody may unlink in /proc, root neither.
+TEST_F(PolicyTest, AJobWhoseLogsCannotBeRemovedHoldsBackNoOther) {
+  const std::string policy = R"({"retention": {"logs_after": "1h"}})";
+  {
+    FakeWorker worker("a/0");
+    const auto daemon = StartWith(policy);
+    ASSERT_TRUE(daemon) << daemon.error().message;
+    worker.Connect(ChannelTo(**daemon));
+    for (const std::string job : {"j1", "j2"}) {
+      ASSERT_TRUE(Submit(ChannelTo(**daemon), SmallJob("of " + job)).ok());
+      const job::RankKey rank = worker.Start();
+      worker.Log(rank, 0, "step 1\n");
+      worker.WaitForLogAck(rank, 7);
+      worker.Succeed(rank);
+      WaitForTheEnd(ChannelTo(**daemon), job);
+      worker.SayFree();
+    }
+    worker.Disconnect();
+  }
+  const std::string stubborn = folder_.path() + "/logs/j1";
+  std::filesystem::remove_all(stubborn);
+  std::filesystem::create_directory_symlink("/proc/self/fdinfo", stubborn);
+  clock_.Move(std::chrono::hours(2));
+  const auto daemon = StartWith(policy);
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  while (Detail(ChannelTo(**daemon), "j2").logs_removed_at() == 0 &&
+         std::chrono::steady_clock::now() < deadline)
+    continue;
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/logs/j2"));
+  EXPECT_TRUE(std::filesystem::is_symlink(stubborn));
+  EXPECT_EQ(Detail(ChannelTo(**daemon), "j1").logs_removed_at(), 0);
+}
+
 }  // namespace
 }  // namespace trainctl::rpc_test
