@@ -13,12 +13,11 @@ namespace {
 std::vector<Overridable> OverridableFaults(const JobAtSite& question,
                                            const std::optional<RunPlan>& plan) {
   std::vector<Overridable> faults;
-  const std::string& why = question.inspection->missing_weights;
-  // Those that another job makes come in time.
-  if (!why.empty() && question.job.resources.after.empty()) {
+  if (LacksWeights(question.job, *question.inspection)) {
     faults.push_back({"it fails when it starts, unless its weights are there by then",
                       {"model.path", 0, "\"" + question.job.model.path + "\"",
-                       "a model with its weights, or model.init \"random\"", why}});
+                       "a model with its weights, or model.init \"random\"",
+                       question.inspection->missing_weights}});
   }
   if (!question.fit_is_open) {
     for (Problem& problem : CheckFit(question.job, *question.inspection, question.devices))
@@ -31,6 +30,10 @@ std::vector<Overridable> OverridableFaults(const JobAtSite& question,
 }
 
 }  // namespace
+
+bool LacksWeights(const JobSpec& job, const Inspection& inspection) {
+  return !inspection.missing_weights.empty() && job.resources.after.empty();
+}
 
 base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
   const auto& [job, inspection, devices, force, fit_is_open, claimant] = question;

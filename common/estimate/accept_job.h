@@ -37,6 +37,10 @@ struct Acceptance {
   std::optional<RunPlan> plan;          // of inspected data; nullopt: their rows are not known
 };
 
+// Whether the job is refused, unless forced, because its weights are not there. Those that a job
+// before it makes come in time.
+bool LacksWeights(const JobSpec& job, const Inspection& inspection);
+
 // kInvalid: the inspected data do not fill one global batch.
 base::Result<Acceptance> AcceptJob(const JobAtSite& question);
 

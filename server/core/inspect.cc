@@ -245,8 +245,7 @@ void Handle(Turn& turn, const JobInspected& event) {
     return RefuseUnlessAnotherHostMay(turn, job, worker->second.row.host,
                                       inspection.error().message);
   }
-  if (!inspection->missing_weights.empty() && !job.row.force &&
-      job.row.spec.resources.after.empty()) {
+  if (!job.row.force && job::LacksWeights(job.row.spec, *inspection)) {
     return RefuseUnlessAnotherHostMay(turn, job, worker->second.row.host,
                                       "model.path: " + inspection->missing_weights);
   }
