@@ -24,8 +24,8 @@ std::vector<GangPace::Verdict> GangPace::Add(int64_t rank, size_t ranks,
   const bool is_work = point.name == job::Name(job::Metric::kWorkSeconds);
   if (!is_work || !std::isfinite(point.value) || point.value < 0 || ranks < 2) return {};
   Step& step = steps_[point.step];
-  step.seconds[rank] = point.value;
-  if (step.seconds.size() == ranks) {
+  step[rank] = point.value;
+  if (step.size() == ranks) {
     const Step complete = std::move(step);
     steps_.erase(steps_.begin(), steps_.upper_bound(point.step));  // older ones stay incomplete
     return Judge(complete, policy);
@@ -36,10 +36,10 @@ std::vector<GangPace::Verdict> GangPace::Add(int64_t rank, size_t ranks,
 
 std::vector<GangPace::Verdict> GangPace::Judge(const Step& step, const SlownessPolicy& policy) {
   std::vector<double> sorted;
-  for (const auto& [rank, seconds] : step.seconds) sorted.push_back(seconds);
+  for (const auto& [rank, seconds] : step) sorted.push_back(seconds);
   std::ranges::sort(sorted);
   std::vector<Verdict> verdicts;
-  for (const auto& [rank, seconds] : step.seconds) {
+  for (const auto& [rank, seconds] : step) {
     const auto place =
         static_cast<size_t>(std::ranges::lower_bound(sorted, seconds) - sorted.begin());
     const double others = MedianOfOthers(sorted, place);

@@ -34,9 +34,7 @@ class GangPace {
                            const SlownessPolicy& policy);
 
  private:
-  struct Step {
-    std::map<int64_t, double> seconds;  // by rank
-  };
+  using Step = std::map<int64_t, double>;  // seconds by rank
   struct Streak {
     bool slow = false;
     std::optional<bool> last;  // what the rank's last verdict said
