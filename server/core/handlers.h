@@ -9,7 +9,7 @@ namespace trainctl::core {
 void Handle(Turn& turn, const JobsSubmitted& event);       // jobs.cc
 void Handle(Turn& turn, const CancelRequested& event);     // jobs.cc
 void Handle(Turn& turn, const JobsRemoved& event);         // jobs.cc
-void Handle(Turn& turn, const WorkerHello& event);         // workers.cc
+void Handle(Turn& turn, const WorkerHello& event);         // hello.cc
 void Handle(Turn& turn, const WorkerStreamLost& event);    // workers.cc
 void Handle(Turn& turn, const WorkerFenced& event);        // workers.cc
 void Handle(Turn& turn, const WorkerRemoved& event);       // workers.cc
