@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <string>
 
-#include "common/job/output_folder.h"
 #include "server/core/ending.h"
 #include "server/core/fair_share.h"
 #include "server/core/inspect.h"
+#include "server/core/job_indexes.h"
 #include "server/core/lease_events.h"
 #include "server/core/loan.h"
 #include "server/core/micro_batch.h"
@@ -290,16 +290,10 @@ void Finish(Turn& turn, Job& job, job::AttemptEnd end) {
   job.status.ended_at =
       std::max(job.status.started_at, job.attempt ? job.attempt->row.ended_at : turn.now.wall);
   SaveJob(turn, job);
-  if (job::WritesOutput(job.row.spec))
-    turn.state.output_folders.erase(job::NormalFolder(*job.row.spec.output.dir));
   turn.ended.push_back({job.row.id, job.row.group, EndedOk(job.status), job.status.end->outcome});
   LeaveLease(turn.state, job);
   EndLive(turn.state, job);
-  JobsOfUser& of_user = turn.state.jobs_of.at(job.row.user);
-  const auto alike = of_user.find(job.row.spec.resources.priority);
-  alike->second.erase(job.row.id);
-  if (alike->second.empty()) of_user.erase(alike);
-  if (of_user.empty()) turn.state.jobs_of.erase(job.row.user);
+  LeaveIndexes(turn.state, job);
   turn.state.lost_attempts.erase(job.row.id);
   turn.state.jobs.erase(job.row.id);
 }

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "common/job/folder_claims.h"
-#include "common/job/output_folder.h"
 #include "server/core/bounded_groups.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/inspect.h"
+#include "server/core/job_indexes.h"
 #include "server/core/lease_events.h"
 #include "server/core/quota.h"
 
@@ -73,7 +73,6 @@ base::JobId Accept(Turn& turn, const Submission& submission, const JobsSubmitted
                    base::GroupId group, std::set<Place>* places) {
   const base::JobId id{turn.state.next_job++};
   Job& job = turn.state.jobs[id];
-  turn.state.jobs_of[event.user][submission.spec.resources.priority].insert(id);
   job.row = {id,
              group,
              event.request_id,
@@ -88,8 +87,7 @@ base::JobId Accept(Turn& turn, const Submission& submission, const JobsSubmitted
   turn.Persist(job.row);
   SaveJob(turn, job);
   Say(turn, id, "submitted");
-  if (job::WritesOutput(submission.spec))
-    turn.state.output_folders[job::NormalFolder(*submission.spec.output.dir)] = id;
+  EnterIndexes(turn.state, job);
   JoinLease(turn.state, job);
   JoinGroup(turn.state, group, event.max_parallel);
   places->insert(job.place());

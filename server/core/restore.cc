@@ -4,11 +4,11 @@
 #include <set>
 
 #include "common/base/check.h"
-#include "common/job/output_folder.h"
 #include "server/core/bounded_groups.h"
 #include "server/core/ending.h"
 #include "server/core/fair_share.h"
 #include "server/core/inspect.h"
+#include "server/core/job_indexes.h"
 #include "server/core/lease_events.h"
 #include "server/core/quota.h"
 #include "server/core/run_length.h"
@@ -50,9 +50,7 @@ void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey
   Job& job = state.jobs[stored.row.id];
   job.row = std::move(stored.row);
   job.status = std::move(stored.status);
-  state.jobs_of[job.row.user][job.row.spec.resources.priority].insert(job.row.id);
-  if (job::WritesOutput(job.row.spec))
-    state.output_folders[job::NormalFolder(*job.row.spec.output.dir)] = job.row.id;
+  EnterIndexes(state, job);
   JoinLease(state, job);
   if (stored.attempt) return RestoreAttempt(state, job, stored, acks, now);
   CHECK(job.status.state == job::JobState::kQueued)
