@@ -82,7 +82,7 @@ class AdviseVerb : public Verb {
     arguments.Overrides(&file_.overrides, "override a setting first");
     arguments.Remark(
         "Each way trains the same: rows, steps, global batch and learning rate stay.\n"
-        "Nothing runs without --try. Times come from earlier runs of the same shape, else from the "
+        "Nothing runs without --try; -o json and csv then hold what was tried. Times come from earlier runs of the same shape, else from the "
         "device's rates.");
   }
 
@@ -102,6 +102,8 @@ class AdviseVerb : public Verb {
     base::Result<Advice> advice = Advise(context, *job, options_);
     if (!advice.ok()) return Fail(context, advice.error());
     if (is_drawn_) return Draw(context, *advice);
+    // A program reads one document: the ways that were tried, predicted beside measured.
+    if (tried_ && !context.for_people()) return Try(context, *advice);
     Say(context, IntroductionOf(*advice));
     const int printed = Print(context, ListingOf(*advice));
     Say(context, RemarksOn(*advice, file_.path));
