@@ -51,7 +51,9 @@ Changes Checkpointings(const JobSpec& job) {
   return OtherValues(job, [](auto& of) -> auto& { return of.activation_checkpointing; }, {0, 1});
 }
 
-Changes Offloads() {
+// On a CPU slot the optimizer is in host memory anyway.
+Changes Offloads(job::DeviceKind kind) {
+  if (kind == job::DeviceKind::kCpu) return {None};
   return {[](JobSpec& job) { job.offload_optimizer = false; },
           [](JobSpec& job) { job.offload_optimizer = true; }};
 }
@@ -148,7 +150,7 @@ class Search {
     // With it the learning rate follows the number of devices.
     const bool rate_changes = asked_.optimizer.lr_scaling == job::LrScaling::kLinear;
     for (const Changes& changes :
-         {Layouts(devices), Checkpointings(asked_), Offloads(),
+         {Layouts(devices), Checkpointings(asked_), Offloads(question_.device.kind),
           Methods(asked_, question_.liberties), Precisions(asked_, question_.liberties),
           Optimizers(asked_, question_.liberties)})
       jobs = Combined(std::move(jobs), changes);

@@ -178,6 +178,17 @@ TEST(Advice, ARateThatFollowsTheDevicesKeepsTheirNumber) {
   }));
 }
 
+TEST(Advice, OnACpuSlotNoWayMovesTheOptimizerToTheHost) {
+  Question question = OnH200s(kFile, 1, "tiny");
+  const auto offloads = [](const Way& way) { return way.job.offload_optimizer; };
+  EXPECT_TRUE(std::ranges::any_of(Find(question).fitting, offloads));
+  question.device = {
+      .kind = job::DeviceKind::kCpu, .host = "h", .name = "CPU slot", .memory_bytes = 64 * kGiB};
+  const std::vector<Way> fitting = Find(question).fitting;
+  EXPECT_FALSE(fitting.empty());
+  EXPECT_TRUE(std::ranges::none_of(fitting, offloads));
+}
+
 TEST(Advice, BatchesThatCannotBeDividedAreAnError) {
   Question question = OnH200s(kFile, 4);
   question.job.train.micro_batch_size = 7;
