@@ -82,8 +82,8 @@ class AdviseVerb : public Verb {
     arguments.Overrides(&file_.overrides, "override a setting first");
     arguments.Remark(
         "Each way trains the same: rows, steps, global batch and learning rate stay.\n"
-        "Nothing runs without --try; -o json and csv then hold what was tried. Times come from earlier runs of the same shape, else from the "
-        "device's rates.");
+        "Nothing runs without --try. With it, -o json and csv hold what was tried alone.\n"
+        "Times come from earlier runs of the same shape, else from the device's rates.");
   }
 
   int Run(Context& context) override {
