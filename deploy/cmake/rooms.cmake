@@ -6,7 +6,6 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-include(GoogleTest)
 
 # trainctl_cxx_options(TARGET VISIBILITY options …): compile options of C++ alone, never of CUDA.
 function(trainctl_cxx_options name visibility)
@@ -143,7 +142,7 @@ endfunction()
 # trainctl_test(NAME [SOURCES …] [EXCEPT …] DEPENDS … [MAIN target] [WHOLE] [OPTIMIZED] [TIMEOUT
 # s]): a GoogleTest program of these sources, or of every .cc of the folder but the EXCEPT ones.
 # MAIN is trainctl_test_main, or another whose precompiled headers fit. WHOLE makes it one CTest
-# entry, for programs that are slow to load; otherwise each test is an entry. OPTIMIZED is for tests
+# entry, for programs that are slow to load; otherwise each suite is one. OPTIMIZED is for tests
 # that compute much themselves. Each entry's label is its folder's name; those that may take longest
 # start first. Tests find files and programs by tests/checkout.h.
 function(trainctl_test name)
@@ -175,8 +174,14 @@ function(trainctl_test name)
     set_tests_properties(${name} PROPERTIES
       TIMEOUT ${TEST_TIMEOUT} COST ${TEST_TIMEOUT} LABELS ${room} SKIP_RETURN_CODE 77)
   else()
-    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT ${TEST_TIMEOUT} COST ${TEST_TIMEOUT} LABELS ${room} SKIP_RETURN_CODE 77)
+    set(entries ${CMAKE_CURRENT_BINARY_DIR}/${name}_entries.cmake)
+    file(GENERATE OUTPUT ${entries} CONTENT "set(program \"$<TARGET_FILE:${name}>\")
+set(folder \"${CMAKE_CURRENT_BINARY_DIR}\")
+set(room ${room})
+set(timeout ${TEST_TIMEOUT})
+include(\"${CMAKE_SOURCE_DIR}/deploy/cmake/suites.cmake\")
+")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${entries})
   endif()
 endfunction()
 

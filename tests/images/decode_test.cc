@@ -47,7 +47,7 @@ TEST(Decode, AMissingFileIsNotFound) {
   EXPECT_THAT(picture.error().message, HasSubstr("/nowhere/a.png"));
 }
 
-TEST(Decode, AWebpOfABuildWithoutItsLibrarySaysWhatToInstall) {
+TEST(DecodeOfABuildWithoutWebp, SaysWhatToInstall) {
   if (CanRead("lossy.webp")) GTEST_SKIP() << "this build has libwebp";
   EXPECT_THAT(DecodeFile({SamplePath("lossy.webp")}).error().message,
               HasSubstr("install libwebp-dev"));
