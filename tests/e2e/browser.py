@@ -71,6 +71,15 @@ class Browser:
     def open(self, url):
         self.do("url", {"url": url})
 
+    def start_afresh(self):
+        """An empty page in place of this one; gone is what was set for it, stored or said."""
+        self.command("Storage.clearDataForOrigin", origin="*", storageTypes="all")
+        self.command("Network.clearBrowserCache")
+        page = self.do("window/new", {"type": "tab"})["handle"]
+        self.call("DELETE", f"/session/{self.session}/window")
+        self.do("window", {"handle": page})
+        self.faults()
+
     def run(self, script, *arguments):
         """What the script returns; it has `arguments`."""
         return self.do("execute/sync", {"script": script, "args": list(arguments)})

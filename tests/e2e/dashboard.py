@@ -14,10 +14,17 @@ PICTURES = os.environ.get("TRAINCTL_PICTURES")
 
 @unittest.skipIf(browser.why_not(), browser.why_not())
 class DashboardCase(ClusterTest):
+    """Each test has a page of its own; starting Chromium takes longer than most of them."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.browser = browser.Browser()
+        cls.addClassCleanup(cls.browser.close)
+
     def setUp(self):
         super().setUp()
-        self.browser = browser.Browser()
-        self.addCleanup(self.browser.close)
+        self.addCleanup(self.browser.start_afresh)
         self.address = self.trainctl("ui").stdout.strip()
 
     def keep_picture(self, name):
