@@ -15,10 +15,11 @@ struct ArtifactFile {
 };
 
 struct ArtifactQuestion {
-  std::string path;    // absolute
-  std::string file;    // as it was listed; empty: list the files
-  int64_t offset = 0;  // of the first byte wanted
-  std::string record;  // of the rank that saved it
+  std::string path;        // absolute
+  std::string file;        // as it was listed; empty: list the files
+  int64_t offset = 0;      // of the first byte wanted
+  std::string record;      // of the rank that saved it
+  std::string owner = {};  // of its job; empty: not known
 };
 
 struct ArtifactPiece {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/file_roots.h"
 #include "common/job/device.h"
 #include "common/job/job.h"
 
@@ -16,6 +17,7 @@ struct RankPlan {
   std::string model_revision;  // that was inspected, of a model.path that is a hub id
   std::string site;            // of the coordinator that gave the job its id
   std::string job_id;
+  std::string owner;                    // of the job; empty: not known, of an older coordinator
   std::vector<std::string> ended_jobs;  // of the site, whose output.dir this job may take over
   int64_t attempt = 1;
   bool trial =
@@ -34,6 +36,7 @@ struct RankPlan {
   std::string cpus;          // of the host, that its threads run on: "0-7,16"; empty: any
   std::string bind_address;  // the address other ranks reach this host by
   std::string directory;     // the attempt's folder on this host: scratch that may be written
+  base::FileRoots roots;     // of this host, for the owner's jobs
 };
 
 }  // namespace trainctl::job

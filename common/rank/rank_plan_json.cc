@@ -10,6 +10,7 @@ constexpr auto kPlanFields = [](auto& fields, auto& plan) {
   fields.MemberIfAny("model_revision", plan.model_revision);
   fields.MemberOrDefault("site", plan.site);
   fields.Member("job_id", plan.job_id);
+  fields.MemberOrDefault("owner", plan.owner);
   fields.MemberOrDefault("ended_jobs", plan.ended_jobs);
   fields.Member("attempt", plan.attempt);
   fields.MemberOrDefault("trial", plan.trial);
@@ -25,6 +26,8 @@ constexpr auto kPlanFields = [](auto& fields, auto& plan) {
   fields.MemberOrDefault("cpus", plan.cpus);
   fields.Member("bind_address", plan.bind_address);
   fields.Member("directory", plan.directory);
+  fields.MemberOrDefault("read_roots", plan.roots.read);
+  fields.MemberOrDefault("write_roots", plan.roots.write);
 };
 
 }  // namespace

@@ -12,11 +12,12 @@ v1::ArtifactAsk ToWire(const job::ArtifactQuestion& question) {
   message.set_file(question.file);
   message.set_offset(question.offset);
   message.set_record(question.record);
+  message.set_owner(question.owner);
   return message;
 }
 
 job::ArtifactQuestion FromWire(const v1::ArtifactAsk& message) {
-  return {message.path(), message.file(), message.offset(), message.record()};
+  return {message.path(), message.file(), message.offset(), message.record(), message.owner()};
 }
 
 v1::ReadArtifactResponse ToWire(job::ArtifactPiece piece) {

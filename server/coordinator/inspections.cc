@@ -91,7 +91,7 @@ void Inspections::Send(Waiting waiting, const std::string& worker, base::SteadyM
         TakeOne(&of_user_, user);
         Answered(std::move(*shared), worker, std::move(result), now_);
       });
-  if (id) return workers_.Send(worker, AskInspect{*id, shared->question.job_json});
+  if (id) return workers_.Send(worker, AskInspect{*id, shared->question.job_json, user});
   TakeOne(&of_worker_, worker);
   TakeOne(&of_user_, user);
   shared->answer(id.error());

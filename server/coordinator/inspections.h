@@ -29,7 +29,7 @@ class Inspections {
   static constexpr size_t kMostWaiting = 256;
 
   struct Question {
-    std::string user;    // who asks
+    std::string user;    // who asks: the job's owner
     std::string worker;  // the one to look; empty: any
     std::string job_json;
   };

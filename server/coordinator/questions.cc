@@ -115,23 +115,24 @@ base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name
   return details;
 }
 
-base::Result<ArtifactPlace> FindArtifact(store::Reader& reader, base::JobId job,
+base::Result<ArtifactPlace> FindArtifact(store::Reader& reader, const core::JobRow& job,
                                          const std::string& path) {
-  const auto artefacts = reader.Artefacts(job);
+  const auto artefacts = reader.Artefacts(job.id);
   if (!artefacts) return artefacts.error();
   const auto saved = std::find_if(artefacts->rbegin(), artefacts->rend(),
                                   [&](const auto& row) { return row.saved.path == path; });
   if (saved == artefacts->rend()) {
     return base::Error{base::Code::kNotFound,
-                       "no rank of " + base::ToString(job) + " has reported '" +
+                       "no rank of " + base::ToString(job.id) + " has reported '" +
                            path.substr(0, 256) +
                            "' as saved: trainctl artifacts ls lists what was"};
   }
-  const auto attempts = reader.Attempts(job);
+  const auto attempts = reader.Attempts(job.id);
   if (!attempts) return attempts.error();
   const auto workers = reader.Workers();
   if (!workers) return workers.error();
-  return ArtifactPlace{WorkersBeside(saved->key, *attempts, *workers), saved->saved.record};
+  return ArtifactPlace{WorkersBeside(saved->key, *attempts, *workers), saved->saved.record,
+                       job.user};
 }
 
 base::Result<store::StoredJob> ReadOneJob(store::Reader& reader, const std::string& name) {

@@ -41,10 +41,11 @@ base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name
 struct ArtifactPlace {
   std::vector<std::string> workers;  // of its host, the worker whose rank saved it first
   std::string record;                // which files were saved (common/base/saved_folder.h)
+  std::string owner;                 // of the job
 };
 // Where a rank of the job has saved this path, as of the last time. kNotFound: none has; the
 // message lists what was.
-base::Result<ArtifactPlace> FindArtifact(store::Reader& reader, base::JobId job,
+base::Result<ArtifactPlace> FindArtifact(store::Reader& reader, const core::JobRow& job,
                                          const std::string& path);
 
 // The one job that is named. kInvalid: a group of several; the message lists them.

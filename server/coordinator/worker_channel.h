@@ -29,6 +29,7 @@ struct WelcomeWorker {
 struct AskInspect {
   std::string request_id;
   std::string job_json;
+  std::string owner = {};  // of the job
 };
 
 struct AskArtifact {

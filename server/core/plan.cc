@@ -57,6 +57,7 @@ job::RankPlan MakePlan(const State& state, const Job& job, const RankRow& rank,
   if (job.row.inspection) plan.model_revision = job.row.inspection->model_revision;
   plan.site = state.site;
   plan.job_id = base::ToString(rank.key.job);
+  plan.owner = job.row.user;
   plan.ended_jobs = EndedJobs(state, job.row.spec, job.row.inspection);
   plan.attempt = rank.key.attempt;
   plan.trial = job.attempt->row.trial != Trial::kNone;

@@ -251,12 +251,13 @@ auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRe
         if (!job) return job.error();
         const base::Status theirs = permit.MayTouch(base::ToString(job->row.id), job->row.user);
         if (!theirs) return theirs.error();
-        return coordinator::FindArtifact(reader, job->row.id, asked->path());
+        return coordinator::FindArtifact(reader, job->row, asked->path());
       },
       [this, request](const Permit&, coordinator::ArtifactPlace place, auto answer) {
-        backend_.coordinator.ReadArtifact(
-            place.workers,
-            {request->path(), request->file(), request->offset(), std::move(place.record)}, answer);
+        backend_.coordinator.ReadArtifact(place.workers,
+                                          {request->path(), request->file(), request->offset(),
+                                           std::move(place.record), std::move(place.owner)},
+                                          answer);
       },
       [response](job::ArtifactPiece piece) { *response = wire::ToWire(std::move(piece)); });
 }

@@ -73,6 +73,7 @@ void Write(const coordinator::LogStored& command, v1::CoordinatorMessage* messag
 void Write(const coordinator::AskInspect& command, v1::CoordinatorMessage* message) {
   message->mutable_inspect()->set_request_id(command.request_id);
   message->mutable_inspect()->set_job_json(command.job_json);
+  message->mutable_inspect()->set_owner(command.owner);
 }
 
 void Write(const coordinator::AskArtifact& command, v1::CoordinatorMessage* message) {

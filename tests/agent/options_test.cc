@@ -27,6 +27,23 @@ TEST(WorkerOptions, LabelsMayBeGivenAgain) {
   EXPECT_EQ(options->labels, (job::Labels{{"net", "ib:400/8"}, {"rack", "r1"}}));
 }
 
+TEST(WorkerOptions, RulesOfTheHostMayBeGivenAgain) {
+  const auto options = ParseOptions({"--coordinator", "a:1", "--dir", "/d", "--read-root", "/data",
+                                     "--read-root=/home/{user}", "--write-root", "/scratch",
+                                     "--allow-user", "anna"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_THAT(options->rules.roots.read, testing::ElementsAre("/data", "/home/{user}"));
+  EXPECT_THAT(options->rules.roots.write, testing::ElementsAre("/scratch"));
+  EXPECT_THAT(options->rules.owners, testing::ElementsAre("anna"));
+}
+
+TEST(WorkerOptions, AnInspectionHasRootsAndNoCoordinator) {
+  const auto options = ParseOptions({"--inspect", "--read-root", "/data"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->task, Options::Task::kInspect);
+  EXPECT_THAT(options->rules.roots.read, testing::ElementsAre("/data"));
+}
+
 TEST(WorkerOptions, JoinNeedsAllOfItsOwn) {
   const std::vector<std::string> whole = {"join",  "--coordinator", "a:1",
                                           "--ca",  "ca.pem",        "--join-token-file",
@@ -57,6 +74,9 @@ TEST(WorkerOptions, SaysWhatWasExpected) {
   EXPECT_THAT(error({"--device", "cuda:-1"}), HasSubstr("expected cuda:N"));
   EXPECT_THAT(error({"--threads", "0"}), HasSubstr("a number from 1"));
   EXPECT_THAT(error({"--slots", "0"}), HasSubstr("a number from 1"));
+  EXPECT_THAT(error({"--read-root", "data"}), HasSubstr("expected an absolute path"));
+  EXPECT_THAT(error({"--read-root", "/data"}), HasSubstr("--write-root DIR is needed too"));
+  EXPECT_THAT(error({"--allow-user", ""}), HasSubstr("the name of a user"));
   EXPECT_THAT(error({"--memory", "much"}), HasSubstr("a size"));
   EXPECT_THAT(error({"--coordinator", "nowhere"}), HasSubstr("host:port"));
   EXPECT_THAT(error({"--label", "rack"}), HasSubstr("--label 'rack': expected KEY=VALUE"));

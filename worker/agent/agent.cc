@@ -46,7 +46,10 @@ Agent::Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions
       inspections_(io, {options_.inspection_program,
                         WithVariables(options_.environment, device.Environment()),
                         options_.inspect_timeout}),
-      artifact_reader_(io),
+      artifact_reader_(io,
+                       [rules = options_.rules](const job::ArtifactQuestion& question) {
+                         return agent::ReadArtifact(question, rules);
+                       }),
       tick_timer_(io),
       settle_timer_(io),
       uplink_(io, options_.uplink,
@@ -118,8 +121,7 @@ void Agent::Down(const base::Error& reason) {
 void Agent::Receive(const v1::CoordinatorMessage& message) {
   switch (message.message_case()) {
     case v1::CoordinatorMessage::kWelcome: return Welcomed(message);
-    case v1::CoordinatorMessage::kInspect:
-      return Inspect(message.inspect().request_id(), message.inspect().job_json());
+    case v1::CoordinatorMessage::kInspect: return Inspect(message.inspect());
     case v1::CoordinatorMessage::kArtifact: return ReadArtifact(message.artifact());
     case v1::CoordinatorMessage::kStart:
       if (const auto key = KeyOf(message.start())) StartRank(*key, message.start().plan_json());
@@ -181,11 +183,12 @@ void Agent::StartRank(const job::RankKey& key, const std::string& plan_json) {
                .arguments = options_.shim_arguments,
                .environment = WithVariables(options_.environment, device_.Environment())}};
   if (gpu) launch.energy_joules = gpu->energy_joules;
+  launch.rules = options_.rules;
   Hold(key).Start(launch);
 }
 
-void Agent::Inspect(const std::string& request_id, const std::string& job_json) {
-  inspections_.Ask(job_json, [this, request_id](const base::Result<std::string>& answer) {
+void Agent::Inspect(const v1::InspectAsk& ask) {
+  const auto tell = [this, request_id = ask.request_id()](const base::Result<std::string>& answer) {
     v1::WorkerMessage message;
     message.mutable_inspect_result()->set_request_id(request_id);
     if (answer) {
@@ -196,7 +199,10 @@ void Agent::Inspect(const std::string& request_id, const std::string& job_json) 
                                                         base::Code::kInvalid);
     }
     uplink_.Send(std::move(message));
-  });
+  };
+  const base::Result<base::FileRoots> roots = RootsOf(options_.rules, ask.owner());
+  if (!roots) return tell(roots.error());
+  inspections_.Ask({ask.job_json(), *roots}, tell);
 }
 
 void Agent::ReadArtifact(const v1::ArtifactAsk& ask) {

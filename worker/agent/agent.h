@@ -21,6 +21,7 @@
 #include "worker/agent/fault_watch.h"
 #include "worker/agent/foreign_processes.h"
 #include "worker/agent/held_rank.h"
+#include "worker/agent/host_rules.h"
 #include "worker/agent/host_sampler.h"
 #include "worker/agent/inspection.h"
 #include "worker/agent/launch_ability.h"
@@ -29,6 +30,7 @@
 
 namespace trainctl::v1 {
 class ArtifactAsk;
+class InspectAsk;
 }  // namespace trainctl::v1
 
 namespace trainctl::agent {
@@ -45,7 +47,8 @@ struct AgentOptions {
   std::string data_interface;  // the address that other ranks reach this host by; empty: that
                                // towards the coordinator
   job::Labels labels;          // for constraints of jobs
-  HostCpus host_cpus;          // that ranks are given shares of; none: they run wherever they may
+  HostRules rules;
+  HostCpus host_cpus;  // that ranks are given shares of; none: they run wherever they may
   std::vector<std::string> environment;  // of ranks, before the device's own variables; NAME=value
   UplinkOptions uplink;
   std::chrono::milliseconds sample_interval{2000};  // of heartbeats and samples
@@ -76,7 +79,7 @@ class Agent {
   void Receive(const v1::CoordinatorMessage& message);
   void Welcomed(const v1::CoordinatorMessage& message);
   void StartRank(const job::RankKey& key, const std::string& plan_json);
-  void Inspect(const std::string& request_id, const std::string& job_json);
+  void Inspect(const v1::InspectAsk& ask);
   void ReadArtifact(const v1::ArtifactAsk& ask);
 
   HeldRank& Hold(const job::RankKey& key);

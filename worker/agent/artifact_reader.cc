@@ -29,20 +29,23 @@ base::Error Changed(const std::string& path) {
 }
 
 // The saved folder or file itself, opened as a place only.
-base::Result<base::Descriptor> OpenRoot(const std::string& path, const base::SavedRecord& record) {
+base::Result<base::Descriptor> OpenRoot(const std::string& path, const base::SavedRecord& record,
+                                        const base::FileRoots& roots) {
   base::Descriptor root(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status{};
   if (!root.open() || ::fstat(root.get(), &status) != 0) return base::OsError(path, errno);
   if (!record.IsOf(status)) return Changed(path);
+  const base::Status within = base::CheckWithin(root, path, base::FileUse::kRead, roots);
+  if (!within) return within.error();
   return root;
 }
 
 // A file below the root, without following any link; of a root that is a file, itself.
-base::Descriptor OpenBelow(const base::Descriptor& root, const std::string& path,
-                           const std::string& file) {
+base::Descriptor OpenBelow(const base::Descriptor& root, const std::string& file) {
   struct stat status{};
   if (::fstat(root.get(), &status) == 0 && S_ISREG(status.st_mode))
-    return base::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    return base::Descriptor(::open(("/proc/self/fd/" + std::to_string(root.get())).c_str(),
+                                   O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   open_how how = {};
   how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
@@ -81,7 +84,7 @@ Piece ReadPiece(const base::Descriptor& file, const std::string& name, int64_t o
 
 }  // namespace
 
-Piece ReadArtifact(const job::ArtifactQuestion& question) {
+Piece ReadArtifact(const job::ArtifactQuestion& question, const HostRules& rules) {
   if (question.offset < 0)
     return base::Error{base::Code::kInvalid,
                        "offset " + std::to_string(question.offset) + ": expected one from 0"};
@@ -89,14 +92,16 @@ Piece ReadArtifact(const job::ArtifactQuestion& question) {
   if (!record)
     return base::Error{base::Code::kInvalid,
                        question.path + ": nobody recorded which files were saved there"};
-  const base::Result<base::Descriptor> root = OpenRoot(question.path, *record);
+  const base::Result<base::FileRoots> roots = RootsOf(rules, question.owner);
+  if (!roots) return roots.error();
+  const base::Result<base::Descriptor> root = OpenRoot(question.path, *record, *roots);
   if (!root) return root.error();
   if (question.file.empty()) return List(*record);
   const std::string name = question.path + "/" + question.file;
   const base::SavedFile* saved = record->Find(question.file);
   if (saved == nullptr)
     return base::Error{base::Code::kNotFound, name + " was not saved by the job"};
-  const base::Descriptor file = OpenBelow(*root, question.path, question.file);
+  const base::Descriptor file = OpenBelow(*root, question.file);
   struct stat status{};
   if (!file.open() || ::fstat(file.get(), &status) != 0) return base::OsError(name, errno);
   return IsSaved(*saved, status) ? ReadPiece(file, name, question.offset) : Changed(name);

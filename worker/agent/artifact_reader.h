@@ -11,12 +11,15 @@
 
 #include "common/base/result.h"
 #include "common/rank/artifact.h"
+#include "worker/agent/host_rules.h"
 
 namespace trainctl::agent {
 
-// kInvalid: there is no record, or the offset is negative. kNotFound: no such file was saved, or it
-// is gone. kConflict: something else stands in its place. kIo. Blocks.
-base::Result<job::ArtifactPiece> ReadArtifact(const job::ArtifactQuestion& question);
+// kInvalid: there is no record, the offset is negative, or the owner's jobs don't run here.
+// kDenied: it lies outside of what they may read. kNotFound: no such file was saved, or it is gone.
+// kConflict: something else stands in its place. kIo. Blocks.
+base::Result<job::ArtifactPiece> ReadArtifact(const job::ArtifactQuestion& question,
+                                              const HostRules& rules = {});
 
 class ArtifactReader {
  public:
@@ -27,7 +30,7 @@ class ArtifactReader {
   static constexpr size_t kMaxWaiting = 64;
 
   // read is called on threads that may outlive this object.
-  explicit ArtifactReader(boost::asio::io_context& io, Read read = ReadArtifact,
+  explicit ArtifactReader(boost::asio::io_context& io, Read read,
                           std::chrono::milliseconds patience = std::chrono::seconds(20));
   // Waits for nothing; answers that are due never come.
   ~ArtifactReader();

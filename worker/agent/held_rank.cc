@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "common/base/file.h"
-#include "common/job/hub_id.h"
-#include "common/job/trains.h"
 #include "common/rank/cpu_list.h"
 #include "common/rank/rank_json.h"
 #include "proto/trainctl.pb.h"
+#include "worker/agent/job_paths.h"
 #include "worker/agent/rank_records.h"
 #include "worker/shim/process_table.h"
 #include "worker/shim/spool.h"
@@ -33,23 +32,8 @@ std::optional<double> ReadEnergyAtStart(const std::string& folder) {
              : std::nullopt;
 }
 
-struct NeededPath {
-  std::string key;  // of the job, as in "eval.images[1]"
-  std::string path;
-};
-
-// What the rank reads on this host. Without checkpoints, which ranks look for together. Without ids
-// of models, which the rank seeks in the Hugging Face cache.
-std::vector<NeededPath> NeededPaths(const job::JobSpec& job) {
-  std::vector<NeededPath> paths;
-  if (!job::IsHubId(job.model.path)) paths.push_back({"model.path", job.model.path});
-  if (job::Trains(job)) {
-    paths.push_back({"data.path", job.data.path});
-    if (job.data.val_path) paths.push_back({"data.val_path", *job.data.val_path});
-  }
-  for (size_t i = 0; i < job.eval.images.size(); ++i)
-    paths.push_back({"eval.images[" + std::to_string(i) + "]", job.eval.images[i]});
-  return paths;
+std::string OfHost(const HeldRank::Launch& launch, const std::string& message) {
+  return launch.host.empty() ? message : "host " + launch.host + ": " + message;
 }
 
 // Whatever the coordinator left to this host.
@@ -59,6 +43,9 @@ base::Result<job::RankPlan> CompletePlan(const HeldRank::Launch& launch,
   if (!plan)
     return base::Error{plan.error().code,
                        "the coordinator's plan can't be read: " + plan.error().message};
+  base::Result<base::FileRoots> roots = RootsOf(launch.rules, plan->owner);
+  if (!roots) return base::Error{roots.error().code, OfHost(launch, roots.error().message)};
+  plan->roots = std::move(*roots);
   plan->bind_address = launch.bind_address;
   plan->directory = scratch;
   plan->cpus =
@@ -115,7 +102,12 @@ base::Status HeldRank::Prepare(const Launch& launch, ShimCommand& command) {
     command.arguments.insert(command.arguments.end(), {option, value});
   };
   add("--host", launch.host);
-  for (const NeededPath& need : NeededPaths(plan->job)) add("--needs", need.key + "=" + need.path);
+  for (const JobPath& named : PathsOf(plan->job)) {
+    const bool writes = named.use == base::FileUse::kWrite;
+    add(named.needed ? "--needs" : writes ? "--writes" : "--reads", named.key + "=" + named.path);
+  }
+  for (const std::string& root : plan->roots.read) add("--read-root", root);
+  for (const std::string& root : plan->roots.write) add("--write-root", root);
   nlohmann::json attempt = nlohmann::json::object();
   if (launch.energy_joules) attempt["energy_joules_at_start"] = *launch.energy_joules;
   if (const base::Status written =

@@ -4,13 +4,19 @@
 
 #include <iosfwd>
 
+#include "common/base/file_roots.h"
 #include "worker/rank/data/cache_folders.h"
 
 namespace trainctl::agent {
 
+struct InspectionPlace {
+  data::CacheFolders caches;
+  base::FileRoots roots;  // that the job's files must lie in; this process is kept to them
+};
+
 // Reads a job from in, and writes its inspection to out as JSON. Returns the exit status: 2 if the
 // job names something that is not usable, 1 for other failures. Then errors says what is wrong.
-int InspectJob(std::istream& in, const data::CacheFolders& caches, std::ostream& out,
+int InspectJob(std::istream& in, const InspectionPlace& place, std::ostream& out,
                std::ostream& errors);
 
 }  // namespace trainctl::agent

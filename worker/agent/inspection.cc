@@ -42,6 +42,13 @@ std::string HowItEnded(int status) {
   return "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
+std::vector<std::string> Command(const std::string& program, const base::FileRoots& roots) {
+  std::vector<std::string> command = {program, "--inspect"};
+  for (const std::string& root : roots.read) command.insert(command.end(), {"--read-root", root});
+  for (const std::string& root : roots.write) command.insert(command.end(), {"--write-root", root});
+  return command;
+}
+
 std::string WithoutLastNewline(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -68,12 +75,12 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
     killed_->push_back(pid_);
   }
 
-  base::Status Start(const InspectionOptions& options, std::string job_json) {
-    job_json_ = std::move(job_json);
+  base::Status Start(const InspectionOptions& options, const Question& question) {
+    job_json_ = question.job_json;
     base::Result<Pipe> in = MakePipe(), out = MakePipe(), err = MakePipe();
     if (!in || !out || !err)
       return base::Error{base::Code::kUnavailable, "no pipe can be made: too many open files"};
-    const base::Result<pid_t> pid = Spawn({.arguments = {options.program, "--inspect"},
+    const base::Result<pid_t> pid = Spawn({.arguments = Command(options.program, question.roots),
                                            .environment = options.environment,
                                            .input_fd = in->read.get(),
                                            .output_fd = out->write.get(),
@@ -178,7 +185,7 @@ Inspections::~Inspections() {
   for (const std::shared_ptr<Run>& run : running_) run->Abandon();
 }
 
-void Inspections::Ask(const std::string& job_json, Answer answer) {
+void Inspections::Ask(const Question& question, Answer answer) {
   if (running_.size() >= kMaxRunning)
     return answer(
         base::Error{base::Code::kUnavailable, "this worker is busy with other inspections"});
@@ -195,7 +202,7 @@ void Inspections::Ask(const std::string& job_json, Answer answer) {
         answer(std::move(result));
       });
   const std::shared_ptr<Run> run = *place;
-  if (const base::Status started = run->Start(options_, job_json); !started) {
+  if (const base::Status started = run->Start(options_, question); !started) {
     run->Abandon();
     running_.erase(place);
     answer(started.error());

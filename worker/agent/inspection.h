@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/file_roots.h"
 #include "common/base/result.h"
 
 namespace trainctl::agent {
@@ -35,7 +36,11 @@ class Inspections {
   // Ends the programs that still run; their answers never come.
   ~Inspections();
 
-  void Ask(const std::string& job_json, Answer answer);
+  struct Question {
+    std::string job_json;
+    base::FileRoots roots = {};  // of this host, for the job's owner
+  };
+  void Ask(const Question& question, Answer answer);
   static constexpr size_t kMaxRunning = 4;
   static constexpr size_t kMaxStuck = 16;  // killed and not yet ended
 

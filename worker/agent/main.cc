@@ -11,6 +11,7 @@
 #include <iostream>
 #include <random>
 
+#include "common/base/file_fence.h"
 #include "common/base/random_name.h"
 #include "common/base/version.h"
 #include "worker/agent/agent.h"
@@ -62,6 +63,7 @@ AgentOptions MakeAgentOptions(const Options& options) {
   made.inspection_program = beside + "/trainworker";
   made.data_interface = options.data_interface;
   made.labels = options.labels;
+  made.rules = options.rules;
   made.host_cpus = ReadHostCpus();
   for (char** entry = environ; *entry; ++entry) made.environment.emplace_back(*entry);
   made.incarnation = base::RandomName();
@@ -110,6 +112,8 @@ int Work(const Options& options) {
                      return ReadAddress(uplink);
                    }});
   if (!options.keys.empty()) renewal.Start();
+  if (agent_options.rules.bounds_files() && !base::HasFileFence())
+    spdlog::warn("this kernel has no Landlock: links in the folders of jobs are not kept in");
   Agent agent(io, clock, std::move(agent_options), **device);
   if (const base::Status started = agent.Start(); !started) return Fail(started.error().message, 1);
   io.run();
@@ -130,8 +134,10 @@ int Main(const std::vector<std::string>& arguments) {
       std::cout << Probe(ReadHostFacts(), OpenPatiently(OpenNvml));
       return 0;
     case Options::Task::kInspect:
-      return InspectJob(std::cin, data::CacheFoldersOf(data::ReadCacheEnvironment(Variable)),
-                        std::cout, std::cerr);
+      return InspectJob(
+          std::cin,
+          {data::CacheFoldersOf(data::ReadCacheEnvironment(Variable)), options->rules.roots},
+          std::cout, std::cerr);
     case Options::Task::kJoin: return JoinSite(*options);
     case Options::Task::kWork: break;
   }

@@ -66,6 +66,19 @@ base::Status SetLabel(const std::string& value, Options& options) {
   return base::Ok{};
 }
 
+base::Status AddRoot(const std::string& option, const std::string& value,
+                     std::vector<std::string>& roots) {
+  if (!value.starts_with('/')) return Invalid(option, value, "an absolute path");
+  roots.push_back(value);
+  return base::Ok{};
+}
+
+base::Status AddOwner(const std::string& value, HostRules& rules) {
+  if (value.empty()) return Invalid("--allow-user", value, "the name of a user");
+  rules.owners.push_back(value);
+  return base::Ok{};
+}
+
 base::Status SetOption(const std::string& name, const std::string& value, Options& options) {
   if (name == "--coordinator") return SetCoordinator(value, options);
   if (name == "--device") return SetDevice(value, options);
@@ -73,6 +86,9 @@ base::Status SetOption(const std::string& name, const std::string& value, Option
   if (name == "--slots") return SetSlots(value, options);
   if (name == "--memory") return SetMemory(value, options);
   if (name == "--label") return SetLabel(value, options);
+  if (name == "--read-root") return AddRoot(name, value, options.rules.roots.read);
+  if (name == "--write-root") return AddRoot(name, value, options.rules.roots.write);
+  if (name == "--allow-user") return AddOwner(value, options.rules);
   const std::pair<std::string_view, std::string*> texts[] = {
       {"--coordinator-file", &options.coordinator_file},
       {"--coordinator-user", &options.coordinator_user},
@@ -102,6 +118,7 @@ base::Status CheckJoin(const Options& options) {
 }
 
 base::Status CheckWhole(const Options& options) {
+  if (options.task == Options::Task::kInspect) return base::Ok{};
   if (options.task == Options::Task::kJoin) return CheckJoin(options);
   if (!options.authority_file.empty() || !options.join_token_file.empty()) {
     return base::Error{base::Code::kInvalid,
@@ -112,6 +129,12 @@ base::Status CheckWhole(const Options& options) {
                        "one of --coordinator HOST:PORT and --coordinator-file FILE is needed"};
   }
   if (options.directory.empty()) return base::Error{base::Code::kInvalid, "--dir DIR is needed"};
+  const base::FileRoots& roots = options.rules.roots;
+  if (!roots.read.empty() && roots.write.empty()) {
+    return base::Error{
+        base::Code::kInvalid,
+        "--read-root: --write-root DIR is needed too, for jobs read what they write"};
+  }
   return base::Ok{};
 }
 
@@ -126,7 +149,10 @@ base::Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
     if (name == "--help" || name == "-h") return Options{.task = Options::Task::kHelp};
     if (name == "--version") return Options{.task = Options::Task::kVersion};
     if (name == "--probe") return Options{.task = Options::Task::kProbe};
-    if (name == "--inspect") return Options{.task = Options::Task::kInspect};
+    if (name == "--inspect") {
+      options.task = Options::Task::kInspect;
+      continue;
+    }
     const size_t equals = name.find('=');
     const bool has_value = equals != std::string::npos || at + 1 < arguments.size();
     if (!name.starts_with("--") || !has_value)
@@ -179,10 +205,15 @@ Options
   --memory SIZE             of a CPU slot (the host's / slots)
   --label KEY=VALUE         for constraints of jobs, such as rack=r1; may be given again
   --name NAME               stable across restarts (HOST/N)
+  --read-root DIR           jobs read below it only, links followed; may be given again
+  --write-root DIR          jobs write below it only, and may read there; may be given again
+  --allow-user USER         whose jobs run here (everyone's); may be given again
   --data-interface ADDRESS  by which other ranks reach this host (that towards the coordinator)
   --rank-program PATH       trainrank (beside this program)
   --shim-program PATH       trainshim (beside this program)
   --probe, --inspect, --help, --version
+
+In a root {user} stands for the job's owner, as in --read-root /data --write-root /scratch/{user}.
 
 Exit status: 0 after SIGTERM or SIGINT, 1 when the device or DIR can't be used, 2 for a wrong command line, 3 when another worker has its name.
 )";

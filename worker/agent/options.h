@@ -8,6 +8,7 @@
 #include "common/base/result.h"
 #include "common/rank/rank_plan.h"
 #include "worker/agent/device.h"
+#include "worker/agent/host_rules.h"
 
 namespace trainctl::agent {
 
@@ -32,6 +33,7 @@ struct Options {
   std::string shim_program;  // empty: trainshim beside this program
   std::string data_interface;
   job::Labels labels;  // for constraints of jobs
+  HostRules rules;
 };
 
 // kInvalid: what is wrong, and what was expected.

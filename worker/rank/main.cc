@@ -20,6 +20,7 @@
 #include "common/rank/rank_json.h"
 #include "worker/rank/comm/nccl_version.h"
 #include "worker/rank/data/cache_folders.h"
+#include "worker/rank/data/job_fence.h"
 #include "worker/rank/train/run_rank.h"
 
 namespace {
@@ -123,6 +124,9 @@ int RunPlan(const Arguments& arguments) {
   const base::Result<job::RankPlan> plan = job::RankPlanFromJson(*text);
   if (!plan) return Fail(plan.error());
   std::signal(SIGPIPE, SIG_IGN);
+  const data::CacheFolders caches = data::CacheFoldersOf(data::ReadCacheEnvironment(Variable));
+  const base::Status enclosed = data::EncloseJob(plan->roots, caches, plan->directory);
+  if (!enclosed) return Fail(enclosed.error());
   BindToCpus(plan->cpus);  // before there is another thread
   PrepareEnvironment(*plan);
   const base::SystemClock clock;
@@ -133,8 +137,7 @@ int RunPlan(const Arguments& arguments) {
     // Its end writes all that is pending.
     train::Reporter reporter(arguments.messages_fd, clock, plan->rank, STDERR_FILENO);
     outcome = train::RunRank(*plan, commands, reporter, clock,
-                             {.folders = data::CacheFoldersOf(data::ReadCacheEnvironment(Variable)),
-                              .reads_peers = !IsSet("NCCL_P2P_DISABLE")});
+                             {.folders = caches, .reads_peers = !IsSet("NCCL_P2P_DISABLE")});
     reporter.Send(outcome);
   }
   if (!outcome.message.empty())

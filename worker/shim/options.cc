@@ -28,6 +28,8 @@ Options
   --cgroup DIR         a cgroup v2 folder in which the rank gets a leaf, if allowed; "none": without (the shim's own)
   --host NAME          this host's, for messages
   --needs KEY=PATH     a path that must be there before COMMAND runs; may stand several times
+  --reads KEY=PATH, --writes KEY=PATH   one that COMMAND reads or writes
+  --read-root DIR, --write-root DIR     folders that these paths must lie in, links followed (any)
   --log-limit SIZE     what is kept of the log: its start and its end (64MiB)
   --spool-limit SIZE   what is kept of messages that nobody has stored yet (64MiB)
   --help, --version
@@ -78,10 +80,18 @@ std::optional<base::Error> SetOption(std::string_view name, const std::string& v
     options.host = value;
     return std::nullopt;
   }
-  if (name == "--needs") {
+  if (name == "--needs" || name == "--reads" || name == "--writes") {
     const size_t equals = value.find('=');
-    if (equals == std::string::npos) return Invalid("--needs " + value + ": expected KEY=PATH");
-    options.needs.push_back({value.substr(0, equals), value.substr(equals + 1)});
+    if (equals == std::string::npos)
+      return Invalid(std::string(name) + " " + value + ": expected KEY=PATH");
+    const base::FileUse use = name == "--writes" ? base::FileUse::kWrite : base::FileUse::kRead;
+    options.paths.named.push_back(
+        {value.substr(0, equals), value.substr(equals + 1), use, name == "--needs"});
+    return std::nullopt;
+  }
+  if (name == "--read-root" || name == "--write-root") {
+    base::FileRoots& roots = options.paths.roots;
+    (name == "--read-root" ? roots.read : roots.write).push_back(value);
     return std::nullopt;
   }
   if (name != "--log-limit" && name != "--spool-limit")

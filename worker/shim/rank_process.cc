@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "common/base/error_number.h"
@@ -47,19 +48,35 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Why the program does not run.
+// Why the program does not run. A pipe takes it whole.
 struct Failure {
   int error = 0;
-  int need = -1;  // of the paths needed; -1: the program itself
+  int path = -1;           // of the named ones; -1: the program itself
+  char denied[2000] = "";  // the path's fault in words
 };
 
-[[noreturn]] void Fail(const ChildEnds& ends, Failure failure) {
+[[noreturn]] void Fail(const ChildEnds& ends, const Failure& failure) {
   [[maybe_unused]] const ssize_t said = ::write(ends.failure, &failure, sizeof failure);
   ::_exit(127);
 }
 
+// Ends this process at the first path that is missing, or lies outside of the roots.
+void CheckPaths(const ChildEnds& ends, const LaunchPaths& paths) {
+  for (size_t i = 0; i < paths.named.size(); ++i) {
+    const LaunchPaths::Named& named = paths.named[i];
+    Failure failure{.error = 0, .path = static_cast<int>(i)};
+    if (const base::Status within = CheckWithin(named.path, named.use, paths.roots); !within) {
+      std::snprintf(failure.denied, sizeof failure.denied, "%s", within.error().message.c_str());
+      Fail(ends, failure);
+    }
+    if (!named.needed || ::access(named.path.c_str(), F_OK) == 0) continue;
+    failure.error = errno;
+    Fail(ends, failure);
+  }
+}
+
 [[noreturn]] void RunChild(ChildEnds ends, pid_t shim, const std::vector<char*>& arguments,
-                           const std::vector<NeededPath>& needs) {
+                           const LaunchPaths& paths) {
   ends.MoveUp();
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -67,22 +84,20 @@ struct Failure {
   if (::getppid() != shim || ::read(ends.gate, &go, 1) != 1)
     ::_exit(127);  // the shim died or gave up meanwhile
   ResetSignals();
-  for (size_t i = 0; i < needs.size(); ++i) {
-    if (::access(needs[i].path.c_str(), F_OK) != 0) Fail(ends, {errno, static_cast<int>(i)});
-  }
+  CheckPaths(ends, paths);
   ::dup2(ends.null, STDIN_FILENO);
   ::dup2(ends.log, STDOUT_FILENO);
   ::dup2(ends.log, STDERR_FILENO);
   ::dup2(ends.messages, kMessagesFd);
   ::dup2(ends.commands, kCommandsFd);
   ::execvp(arguments[0], arguments.data());
-  Fail(ends, {errno});
+  Fail(ends, {.error = errno});
 }
 
 }  // namespace
 
 base::Result<RankProcess> RankProcess::Fork(const std::vector<std::string>& command,
-                                            const std::vector<NeededPath>& needs) {
+                                            const LaunchPaths& paths) {
   Pipe log, messages, commands, gate, failure;
   const base::Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!log.ok || !messages.ok || !commands.ok || !gate.ok || !failure.ok || !null.open()) {
@@ -101,13 +116,13 @@ base::Result<RankProcess> RankProcess::Fork(const std::vector<std::string>& comm
     failure.read.Close();
     const ChildEnds ends = {null.get(),          log.write.get(), messages.write.get(),
                             commands.read.get(), gate.read.get(), failure.write.get()};
-    RunChild(ends, shim, arguments, needs);
+    RunChild(ends, shim, arguments, paths);
   }
   ::setpgid(pid, pid);  // also here, so that it holds whoever comes first
   RankProcess rank;
   rank.pid_ = pid;
   rank.program_ = command[0];
-  rank.needs_ = needs;
+  rank.paths_ = paths;
   rank.log_ = std::move(log.read);
   rank.messages_ = std::move(messages.read);
   rank.commands_ = std::move(commands.write);
@@ -136,8 +151,10 @@ std::optional<base::Status> RankProcess::Started() {
   failure_.Close();
   if (got != sizeof failure) return base::Ok{};
   const std::string why = std::strerror(failure.error);
-  if (failure.need < 0) return base::Error{base::Code::kIo, "cannot run " + program_ + ": " + why};
-  const NeededPath& need = needs_[static_cast<size_t>(failure.need)];
+  if (failure.path < 0) return base::Error{base::Code::kIo, "cannot run " + program_ + ": " + why};
+  const LaunchPaths::Named& need = paths_.named[static_cast<size_t>(failure.path)];
+  if (failure.denied[0] != '\0')
+    return base::Error{base::Code::kDenied, need.key + ": " + failure.denied};
   return base::Error{base::Code::kNotFound,
                      "no " + need.path + " (" + need.key + "): " + why +
                          "; put it there, or name a path that every host can read"};

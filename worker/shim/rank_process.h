@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/base/descriptor.h"
+#include "common/base/file_roots.h"
 #include "common/base/result.h"
 
 namespace trainctl::shim {
@@ -22,22 +23,29 @@ namespace trainctl::shim {
 inline constexpr int kMessagesFd = 3;
 inline constexpr int kCommandsFd = 4;
 
-// A path that must be there, and the job's key that names it.
-struct NeededPath {
-  std::string key;
-  std::string path;
+// What is looked at before the program runs.
+struct LaunchPaths {
+  struct Named {
+    std::string key;  // of the job, that names the path
+    std::string path;
+    base::FileUse use = base::FileUse::kRead;
+    bool needed = false;  // it must be there
+  };
+  std::vector<Named> named;
+  base::FileRoots roots;  // that they must lie in
 };
 
 class RankProcess {
  public:
   // kIo: no pipe or no process to be had.
   static base::Result<RankProcess> Fork(const std::vector<std::string>& command,
-                                        const std::vector<NeededPath>& needs);
+                                        const LaunchPaths& paths);
 
   // kIo: the process has ended.
   base::Status Release();
-  // Whether the program has started: nullopt, not yet. kNotFound: a needed path is missing. kIo:
-  // the program can't be run. After an error the process ends.
+  // Whether the program has started: nullopt, not yet. kNotFound: a needed path is missing.
+  // kDenied: a path lies outside of the roots. kIo: the program can't be run. After an error the
+  // process ends.
   std::optional<base::Status> Started();
   // Instead of Release: the process ends without running anything.
   void Abandon() { gate_.Close(); }
@@ -56,7 +64,7 @@ class RankProcess {
   base::Descriptor gate_;     // a byte lets the process run
   base::Descriptor failure_;  // a Failure, or its end once the program runs
   std::string program_;
-  std::vector<NeededPath> needs_;
+  LaunchPaths paths_;
 };
 
 }  // namespace trainctl::shim

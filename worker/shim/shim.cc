@@ -99,7 +99,7 @@ base::Status Shim::Prepare() {
 }
 
 base::Status Shim::Launch() {
-  base::Result<RankProcess> rank = RankProcess::Fork(options_.command, options_.needs);
+  base::Result<RankProcess> rank = RankProcess::Fork(options_.command, options_.paths);
   if (!rank) return rank.error();
   rank_ = std::move(*rank);
   leaf_ = CgroupLeaf::Create(options_.cgroup_parent, "trainctl-" + NameOf(options_.folder) + "-" +
@@ -128,17 +128,18 @@ void Shim::CheckLaunch() {
   } else if (clock_.Steady() >= launch_deadline_) {
     launch_deadline_ = 0;
     std::string paths = options_.command[0];
-    for (const NeededPath& need : options_.needs) paths += ", " + need.path + " (" + need.key + ")";
+    for (const LaunchPaths::Named& named : options_.paths.named)
+      paths += ", " + named.path + " (" + named.key + ")";
     FailLaunch(
         {base::Code::kNotFound, "one of " + paths + " does not answer: does its mount hang?"});
   }
 }
 
-// Only what the job names can be missing by its own fault.
+// Only what the job names can be missing, or be none of its owner's, by its own fault.
 void Shim::FailLaunch(const base::Error& error) {
   exit_.launch_error =
       (options_.host.empty() ? "" : "host " + options_.host + ": ") + error.message;
-  exit_.worker_fault = error.code != base::Code::kNotFound;
+  exit_.worker_fault = error.code != base::Code::kNotFound && error.code != base::Code::kDenied;
   killed_ = true;
 }
 

@@ -30,7 +30,7 @@ namespace trainctl::shim {
 struct ShimOptions {
   std::string folder;                // rank_folder.h; must be there
   std::vector<std::string> command;  // the rank's program and arguments
-  std::vector<NeededPath> needs;     // looked for before the program starts
+  LaunchPaths paths;                 // looked at before the program starts
   std::string host;                  // this one, for people
   std::string cgroup_parent;       // a cgroup v2 folder in which the rank gets a leaf where that is
                                    // allowed; empty: none

@@ -49,6 +49,8 @@ std::optional<TableFormat> TableFormatOf(std::string_view head) {
   return std::nullopt;
 }
 
+void PreloadLibrary() { [[maybe_unused]] const base::Result<void*> loaded = LoadLibrary(); }
+
 base::Result<std::unique_ptr<Table>> OpenTable(const TableSource& source) {
   const base::Result<void*> open = LoadLibrary();
   if (!open) return base::Error{open.error().code, source.path + ": " + open.error().message};

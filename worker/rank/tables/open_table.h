@@ -31,6 +31,9 @@ struct TableSource {
 // column that is not there, with those that are; or one of another type. Thread-safe.
 base::Result<std::unique_ptr<Table>> OpenTable(const TableSource& source);
 
+// Loads the library now, where this host has it: files that it is of need not be found later.
+void PreloadLibrary();
+
 // What the library exports, under a name that holds the version (worker/rank/CMakeLists.txt).
 using OpenTableFunction = void (*)(const TableSource& source,
                                    base::Result<std::unique_ptr<Table>>* table);

@@ -1,0 +1,93 @@
+#include "common/base/file_roots.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+namespace trainctl::base {
+namespace {
+
+namespace fs = std::filesystem;
+
+Descriptor OpenPlace(const fs::path& path, int flags = 0) {
+  return Descriptor(::open(path.c_str(), O_PATH | O_CLOEXEC | flags));
+}
+
+// Where an opened file truly lies; nullopt: nobody can tell.
+std::optional<fs::path> TruePath(const Descriptor& opened) {
+  std::error_code error;
+  fs::path path = fs::read_symlink("/proc/self/fd/" + std::to_string(opened.get()), error);
+  if (error || !path.is_absolute()) return std::nullopt;
+  return path;
+}
+
+// Of a path that may not be there yet. nullopt: nobody can tell, or a link leads to nothing.
+std::optional<fs::path> TruePathOf(fs::path path) {
+  fs::path missing;
+  for (;;) {
+    const Descriptor place = OpenPlace(path);
+    if (place.open()) {
+      const std::optional<fs::path> found = TruePath(place);
+      return found && !missing.empty() ? *found / missing : found;
+    }
+    const fs::path name = path.filename();
+    const Descriptor link = OpenPlace(path, O_NOFOLLOW);
+    if (link.open() || name == ".." || !path.has_relative_path()) return std::nullopt;
+    if (!name.empty() && name != ".") missing = missing.empty() ? name : name / missing;
+    path = path.parent_path();
+  }
+}
+
+bool IsBelow(const fs::path& path, const fs::path& root) {
+  return std::ranges::mismatch(root, path).in1 == root.end();
+}
+
+std::string Join(const std::vector<std::string>& texts) {
+  std::string joined;
+  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
+  return joined;
+}
+
+Status Judge(const std::string& path, const std::optional<fs::path>& truth, FileUse use,
+             const std::vector<std::string>& allowed) {
+  for (const std::string& root : allowed) {
+    const Descriptor place = OpenPlace(root, O_DIRECTORY);
+    const std::optional<fs::path> folder = place.open() ? TruePath(place) : std::nullopt;
+    if (folder && truth && IsBelow(*truth, *folder)) return Ok{};
+  }
+  const std::string_view verb = use == FileUse::kRead ? "read" : "write";
+  std::string where = path;
+  if (!truth) where += " (which leads to nothing that can be looked at)";
+  if (truth && *truth != fs::path(path).lexically_normal())
+    where += " (in truth " + truth->string() + ")";
+  return Error{Code::kDenied, where + " lies outside of what this job may " + std::string(verb) +
+                                  " here: " + Join(allowed)};
+}
+
+}  // namespace
+
+std::vector<std::string> RootsFor(const FileRoots& roots, FileUse use) {
+  if (use == FileUse::kWrite || roots.read.empty())
+    return use == FileUse::kWrite ? roots.write : roots.read;
+  std::vector<std::string> both = roots.read;
+  both.insert(both.end(), roots.write.begin(), roots.write.end());
+  return both;
+}
+
+Status CheckWithin(const std::string& path, FileUse use, const FileRoots& roots) {
+  const std::vector<std::string> allowed = RootsFor(roots, use);
+  if (allowed.empty()) return Ok{};
+  const bool absolute = fs::path(path).is_absolute();
+  return Judge(path, absolute ? TruePathOf(path) : std::nullopt, use, allowed);
+}
+
+Status CheckWithin(const Descriptor& opened, const std::string& path, FileUse use,
+                   const FileRoots& roots) {
+  const std::vector<std::string> allowed = RootsFor(roots, use);
+  return allowed.empty() ? Status(Ok{}) : Judge(path, TruePath(opened), use, allowed);
+}
+
+}  // namespace trainctl::base

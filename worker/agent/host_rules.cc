@@ -1,0 +1,41 @@
+#include "worker/agent/host_rules.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "common/base/file.h"
+
+namespace trainctl::agent {
+namespace {
+
+base::Error Refused(const std::string& owner, const std::string& why) {
+  const std::string whose = owner.empty() ? "of nobody known" : "of " + owner;
+  return {base::Code::kInvalid, "jobs " + whose + " don't run on this host: " + why};
+}
+
+std::string WithOwner(std::string root, const std::string& owner) {
+  constexpr std::string_view kPlaceholder = kOwnerPlaceholder;
+  for (size_t at = root.find(kPlaceholder); at != std::string::npos;
+       at = root.find(kPlaceholder, at + owner.size()))
+    root.replace(at, kPlaceholder.size(), owner);
+  return root;
+}
+
+}  // namespace
+
+base::Result<base::FileRoots> RootsOf(const HostRules& rules, const std::string& owner) {
+  if (!rules.owners.empty() && std::ranges::find(rules.owners, owner) == rules.owners.end())
+    return Refused(owner, "its trainworker --allow-user names others");
+  base::FileRoots roots = rules.roots;
+  for (std::vector<std::string>* folders : {&roots.read, &roots.write}) {
+    for (std::string& folder : *folders) {
+      const std::string named = WithOwner(folder, owner);
+      if (named != folder && !base::IsFileName(owner))
+        return Refused(owner, "no folder can have that name in place of " + folder);
+      folder = named;
+    }
+  }
+  return roots;
+}
+
+}  // namespace trainctl::agent
