@@ -106,6 +106,15 @@ class Browser:
         """One of Chromium's own (the DevTools protocol)."""
         return self.do("goog/cdp/execute", {"cmd": name, "params": parameters})
 
+    def count_processor_time(self):
+        """From now on `page_seconds` counts; a machine that others use does not change it."""
+        self.command("Performance.enable", timeDomain="threadTicks")
+
+    def page_seconds(self):
+        """Of a processor, that the page's own thread has worked: scripts, layout, drawing."""
+        metrics = self.command("Performance.getMetrics")["metrics"]
+        return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
+
     def picture(self, path, **clip):
         """The whole page as a PNG, or a part: x, y, width, height and its scale."""
         part = {"clip": clip} if clip else {}

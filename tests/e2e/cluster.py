@@ -96,13 +96,17 @@ class ClusterTest(Patience, unittest.TestCase):
     UP_OPTIONS = ()  # of its verb up
 
     def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="trainctl-e2e-"))
-        self.addCleanup(shutil.rmtree, self.dir)
-        self.addCleanup(self.expect_nothing_left)
+        self.make_cluster(self.addCleanup)
         self.addCleanup(self.show_logs_of_a_failure)
+        self.up()
+
+    def make_cluster(self, add_cleanup):
+        """Its folder, where nothing runs yet."""
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="trainctl-e2e-"))
+        add_cleanup(shutil.rmtree, self.dir)
+        add_cleanup(self.expect_nothing_left)
         for name, port in zip(("coordinator", "dashboard"), free_ports(), strict=False):
             (self.dir / f"{name}.last").write_text(f"127.0.0.1:{port}\n")
-        self.up()
 
     # ---- the cluster ----
 

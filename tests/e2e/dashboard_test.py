@@ -5,7 +5,7 @@ import json
 import unittest
 
 from cluster import endless_job, tiny_job
-from dashboard import HOSTILE, DashboardCase
+from dashboard import CHART, HOSTILE, DashboardCase
 
 STEP = (
     "return Number("
@@ -36,7 +36,71 @@ STRANGERS = """
 FAULTS = "site.workers[0].state = 'BAD'; site.workers[1].state = 'SUSPECT';"
 
 
+# Columns, in the chart's own units, in which more than a third of the pixels differ between two
+# ways to draw it.
+DIFFERENT_COLUMNS = """
+const chart = chartOf("#curves", "Loss"), box = document.querySelector("#marks");
+const drawn = () => { chart.draw(); return pixelsOf(chart); };
+const withMarks = drawn();
+box.click();
+const without = drawn();
+box.click();
+const { top, bottom } = chart.chartArea, { width, height, scale } = withMarks, found = [];
+for (let x = 0; x < width; ++x) {
+  let count = 0;
+  for (let y = 0; y < height; ++y)
+    count += [0, 1, 2].some((i) =>
+      withMarks.data[4 * (y * width + x) + i] !== without.data[4 * (y * width + x) + i]);
+  if (count > (bottom - top) * scale / 3) found.push(x / scale);
+}
+return found;
+"""
+# The share of the chart's width that has this colour, in the rows at a value.
+SHARE_OF_COLOUR = """
+const chart = chartOf("#memory"), { data, width, scale } = pixelsOf(chart);
+const { left, right } = chart.chartArea, y = chart.scales.y.getPixelForValue(arguments[0]);
+const wanted = arguments[1].match(/\\w\\w/g).map((two) => parseInt(two, 16));
+const isWanted = (x, row) =>
+  wanted.every((one, i) => Math.abs(data[4 * (row * width + x) + i] - one) < 40);
+let count = 0;
+for (let x = Math.ceil(left * scale); x < right * scale; ++x)
+  count += [-1, 0, 1].some((off) => isWanted(x, Math.round(y * scale) + off));
+return count / ((right - left) * scale);
+"""
+STEPS = 40
+PHASES = ("before_forward", "after_forward", "after_backward", "after_optimizer_step")
+
+
 class DashboardTest(DashboardCase):
+    whole = None
+
+    def whole_job(self):
+        """The id of one that has all that a page shows; trained once for all tests."""
+        if type(self).whole is None:
+            type(self).whole = self.finished(
+                tiny_job(
+                    name="whole",
+                    train__max_steps=STEPS,
+                    data__val_split_fraction=0.2,
+                    eval__every_steps=10,
+                    eval__prompts=["<b>Once"],
+                    eval__max_new_tokens=4,
+                    resources__gpu_memory_limit="10MiB",
+                )
+            )
+        return self.whole
+
+    def open_job(self, job):
+        """Its page, once its curves and all about it are there."""
+        self.browser.open(f"{self.address}job?job={job}")
+        self.browser.wait("return document.querySelector('#settings tr') !== null")
+        self.skip_without_charts()
+        self.browser.wait(CHART + "return chartOf('#curves', 'Loss')?.marks.length > 0")
+
+    def chart(self, what, place="#curves", title=""):
+        """What the script `what` says of the chart."""
+        return self.browser.run(f"{CHART}const chart = chartOf({place!r}, {title!r}); {what}")
+
     def open_changed(self, change):
         script = CHANGED.replace("CHANGE", change)
         self.browser.command("Page.addScriptToEvaluateOnNewDocument", source=script)
@@ -81,7 +145,8 @@ class DashboardTest(DashboardCase):
     def test_a_job_shows_its_curves_memory_log_and_settings_as_they_grow(self):
         # What it saves is a line of its log.
         saves = {"output__dir": str(self.dir / "out"), "checkpoint__every_steps": 20}
-        job = self.submit(endless_job(name=HOSTILE, **saves))
+        gang = {"devices": 2, "strategy": "ddp", "resources__max_restarts": 1}
+        job = self.submit(endless_job(name=HOSTILE, **saves, **gang))
         self.browser.open(f"{self.address}job?job={job}")
         first = self.browser.wait(STEP)
         self.browser.wait(f"{STEP} > arguments[0]", first)
@@ -91,21 +156,75 @@ class DashboardTest(DashboardCase):
         self.browser.wait(count + " !== arguments[0]", points)
         self.assertEqual(self.browser.text("h1"), f"{HOSTILE} ({job})")
         self.browser.wait("return document.querySelector('#text').innerText.includes('step-')")
-        memory = self.browser.wait(
-            "return document.querySelector('#memory tbody').textContent.includes('parameters')"
-            " && document.querySelector('#memory tbody').textContent"
-        )
-        self.assertIn("after backward", memory)
         self.assertIn("train.micro_batch_size\t2", self.browser.text("#settings"))
         self.assertIn("all ranks joined", self.browser.text("#events"))
+        self.expect_utilization_of_ranks(job)
         self.keep_picture("job")
+        self.expect_mark_of_the_next_attempt(job)
+        self.expect_no_faults()
+
+    def expect_utilization_of_ranks(self, job):
+        self.skip_without_charts()
+        title = "CPU of the ranks"
+        self.browser.wait(f"{CHART}return chartOf('#curves', '{title}')?.data.datasets.length == 2")
+        drawn = self.chart(
+            "return chart.data.datasets.map((line) => [line.label, line.data])", title=title
+        )
+        self.assertEqual([label for label, _ in drawn], ["rank 0", "rank 1"])
+        for rank, (_, points) in enumerate(drawn):
+            stored = self.stored(job, "rank_cpu_percent", rank)
+            self.assertTrue(points)
+            self.assertLessEqual({(one["x"], one["y"]) for one in points}, set(stored))
+
+    def expect_mark_of_the_next_attempt(self, job):
+        self.ranks()[0].kill()
+        marks = "chartOf('#curves', 'Loss').marks.filter((mark) => mark.kind === 'attempt')"
+        mark = self.browser.wait(f"{CHART}return {marks}[0]")
+        self.assertEqual(mark["text"], "attempt 2 begins")
+        first, second = self.described(job)["attempts"]
+        before = [time for _, _, time in self.timed(job, "loss") if time < second["started_at"]]
+        self.assertTrue(before)
+        self.browser.run(
+            "const axis = document.querySelector('#axis'); axis.value = 'time';"
+            "axis.dispatchEvent(new Event('input'))"
+        )
+        at = self.browser.run(f"{CHART}return {marks}[0].x")
+        self.assertAlmostEqual(at, second["started_at"] - first["started_at"], delta=0.001)
+        outcomes = "return [...document.querySelectorAll('#attempts tr')].map((row) => row.children"
+        self.assertEqual(
+            self.browser.run(f"{outcomes}[1].textContent)"), [first["outcome"], "running"]
+        )
+
+    def test_curves_are_the_points_of_the_database(self):
+        job = self.whole_job()
+        self.open_job(job)
+        drawn = self.browser.wait(
+            CHART + "const figures = [...document.querySelectorAll('#curves figure')];"
+            "if (!chartOf('#curves', 'Peak memory of the ranks')) return null;"
+            "return figures.map((one) => [one.querySelector('b').textContent,"
+            " Chart.getChart(one.querySelector('canvas')).data.datasets.map((line) =>"
+            " line.data.map(({x, y}) => [x, y]))])"
+        )
+        wanted = {
+            "Loss": [("loss",), ("val_loss",)],
+            "Learning rate": [("lr",)],
+            "Tokens per second": [("tokens_per_second",)],
+            "Seconds per step": [("step_seconds",)],
+            "Gradient norm": [("grad_norm",)],
+            "Memory of the ranks after the forward pass": [
+                ("memory_allocated_bytes", 0, "after_forward")
+            ],
+            "Peak memory of the ranks": [("memory_peak_allocated_bytes", 0, PHASES[3])],
+        }
+        for title, series in wanted.items():
+            with self.subTest(title):
+                points = [[list(one) for one in self.stored(job, *name)] for name in series]
+                self.assertEqual(dict(drawn)[title], points)
         self.expect_no_faults()
 
     def test_over_a_slow_line_each_piece_of_the_log_is_shown_once(self):
-        job = self.finished(tiny_job(train__max_steps=5))
+        job = self.whole_job()
         line = {"offline": False, "downloadThroughput": -1, "uploadThroughput": -1}
-        reset = {**line, "latency": 0}
-        self.addCleanup(self.browser.command, "Network.emulateNetworkConditions", **reset)
         self.browser.command("Network.enable")
         self.browser.command("Network.emulateNetworkConditions", **line, latency=1300)
         self.browser.open(f"{self.address}job?job={job}")
@@ -116,30 +235,128 @@ class DashboardTest(DashboardCase):
         log = self.browser.wait("return document.querySelector('#text').innerText")
         self.assertEqual(log.count("joining"), 1, log)
 
-    def test_texts_and_events_stand_on_the_axis_and_the_limit_is_a_line(self):
-        evaluated = {"data__val_split_fraction": 0.2, "eval__every_steps": 10}
-        sampled = {"eval__prompts": ["<b>Once"], "eval__max_new_tokens": 4}
-        limited = {"resources__gpu_memory_limit": "10MiB"}
-        job = self.finished(tiny_job(train__max_steps=20, **evaluated, **sampled, **limited))
-        self.browser.open(f"{self.address}job?job={job}")
-        self.browser.wait("return document.querySelector('#texts tr') !== null")
-        self.assertIn("<b>Once", self.browser.text("#texts"))
-        self.skip_without_charts()
-        chart = "Chart.getChart(document.querySelector('{} canvas'))"
-        marks = f"{chart.format('#curves')}?.marks?.map((mark) => mark.text)"
-        self.browser.wait(f"return {marks}?.some((text) => text.startsWith('texts of step'))")
-        self.assertIn("limit 10.00 MiB", self.browser.text("#memory figcaption"))
-        lines = f"return {chart.format('#memory')}.config.plugins.map((plugin) => plugin.id)"
-        self.assertEqual(self.browser.wait(lines), ["limit"])
+    def marks(self):
+        """The marks of the loss, and the columns in which they are drawn."""
+        marks = self.chart(
+            "return chart.marks.map(({x, text, kind}) =>"
+            " ({x, text, kind, at: chart.scales.x.getPixelForValue(x)}))",
+            title="Loss",
+        )
+        return marks, self.browser.run(CHART + DIFFERENT_COLUMNS)
+
+    def expect_drawn(self, marks, columns):
+        """A line down the chart at each mark, and nowhere else."""
+        places = [mark["at"] for mark in marks]
+        self.assertTrue(columns, "no mark is drawn")
+        for place in places:
+            self.assertLess(min(abs(place - column) for column in columns), 1.5, marks)
+        for column in columns:
+            self.assertLess(min(abs(place - column) for place in places), 1.5, marks)
+
+    def test_texts_and_events_stand_on_the_axis(self):
+        job = self.whole_job()
+        known = self.described(job)
+        self.open_job(job)
+        rows = "return [...document.querySelectorAll('#texts tr')].map((row) => [...row.children]"
+        self.assertEqual(
+            self.browser.run(rows + ".map((cell) => cell.textContent))"),
+            [[str(one["step"]), one["prompt"], one["text"]] for one in known["continuations"]],
+        )
+        marks, columns = self.marks()
+        texts = [mark["x"] for mark in marks if mark["kind"] == "text"]
+        self.assertEqual(texts, [one["step"] for one in known["continuations"]])
+        times = [time for _, _, time in self.timed(job, "loss")]
+        events = {event["text"]: event["time"] for event in known["events"]}
+        shown = {mark["text"]: mark["x"] for mark in marks if mark["kind"] == "event"}
+        inside = {text for text, time in events.items() if times[0] <= time <= times[-1]}
+        self.assertEqual(set(shown), inside)
+        for text, step in shown.items():
+            before = sum(time <= events[text] for time in times) - 1
+            self.assertTrue(before <= step <= before + 1, (text, step, before))
+        self.expect_drawn(marks, columns)
+
+        self.browser.run(
+            "const axis = document.querySelector('#axis'); axis.value = 'time';"
+            "axis.dispatchEvent(new Event('input'))"
+        )
+        marks, columns = self.marks()
+        shown = {mark["text"]: mark["x"] for mark in marks if mark["kind"] == "event"}
+        self.assertEqual(set(shown), set(events))
+        for text, seconds in shown.items():
+            self.assertAlmostEqual(seconds, events[text] - known["started_at"], delta=0.001)
+        left, right = self.chart(
+            "return [chart.chartArea.left, chart.chartArea.right]", title="Loss"
+        )
+        inside = [mark for mark in marks if left <= mark["at"] <= right]
+        self.assertGreaterEqual(len(inside), 2)
+        self.expect_drawn(inside, columns)
         self.keep_picture("texts")
         self.expect_no_faults()
 
+    def test_memory_is_drawn_as_predicted_beside_measured_with_the_limit_as_a_line(self):
+        job = self.whole_job()
+        self.open_job(job)
+        predicted = self.described(job)["prediction"]["phases"]
+        bars = self.chart(
+            "return chart.data.datasets.map((set, i) => ({label: set.label, stack: set.stack,"
+            " data: set.data, bars: chart.getDatasetMeta(i).data.map(({x, y, base, width}) =>"
+            " ({x, y, base, width}))}))",
+            place="#memory",
+        )
+        kinds = {"params": "parameters", "optimizer": "optimizer", "other": "other"}
+        of = {(one["stack"], one["label"]): one for one in bars}
+        self.assertEqual(
+            set(of),
+            {(stack, kind) for stack in ("predicted", "measured") for kind in kinds.values()},
+        )
+        area = self.chart(
+            "const {top, bottom} = chart.chartArea, {min, max} = chart.scales.y;"
+            "return (bottom - top) / (max - min)",
+            place="#memory",
+        )
+        for kind, label in kinds.items():
+            one, other = of["predicted", label], of["measured", label]
+            self.assertEqual(one["data"], [predicted[phase][kind] for phase in PHASES])
+            stored = [self.stored(job, f"memory_{kind}_bytes", 0, phase) for phase in PHASES]
+            self.assertEqual(other["data"], [max(v for _, v in points) for points in stored])
+            for value, bar in zip(one["data"] + other["data"], one["bars"] + other["bars"]):
+                self.assertAlmostEqual(bar["base"] - bar["y"], value * area, delta=0.6)
+            for pale, full in zip(one["bars"], other["bars"], strict=True):
+                beside = (pale["width"] + full["width"]) / 2
+                self.assertGreater(full["x"] - pale["x"], beside - 0.1)
+                self.assertLess(full["x"] - pale["x"], 1.5 * beside)
+        middles = [
+            [of[stack, "optimizer"]["bars"][0][axis] for axis in ("x", "y", "base")]
+            for stack in ("predicted", "measured")
+        ]
+        pale, full = self.chart(
+            "chart.draw(); const {data, width, scale} = pixelsOf(chart);"
+            f"const places = {json.dumps(middles)}.map(([x, y, base]) => 4 * ("
+            "Math.round(x * scale) + width * Math.round((y + base) / 2 * scale)));"
+            "return places.map((at) => [...data.slice(at, at + 4)])",
+            place="#memory",
+        )
+        self.assertEqual(full[3], 255, "what was measured is solid")
+        self.assertAlmostEqual(pale[3], 0x66, delta=2, msg="what was predicted is pale")
+        for one, other in zip(pale[:3], full[:3], strict=True):
+            self.assertAlmostEqual(one, other, delta=4)
+        self.expect_limit(10 * 2**20)
+        self.expect_no_faults()
+
+    def expect_limit(self, limit):
+        self.assertEqual(self.browser.text("#memory figcaption span"), "limit 10.00 MiB")
+        bad = self.browser.run(
+            "return getComputedStyle(document.documentElement).getPropertyValue('--bad').trim()"
+        )
+        self.assertRegex(bad, "^#[0-9a-f]{6}$")
+        share = CHART + SHARE_OF_COLOUR
+        self.assertGreater(self.browser.run(share, limit, bad), 0.5)
+        self.assertEqual(self.browser.run(share, limit * 0.8, bad), 0)
+
     def test_curves_are_smoothed_and_drawn_on_a_log_scale_over_time(self):
-        job = self.finished(tiny_job(train__max_steps=40))
-        self.browser.open(f"{self.address}job?job={job}")
-        self.skip_without_charts()
+        self.open_job(self.whole_job())
         chart = "Chart.getChart(document.querySelector('#curves canvas'))"
-        self.browser.wait(f"return {chart}?.data.datasets.length === 1")
+        self.assertEqual(self.browser.run(f"return {chart}.data.datasets.length"), 2)
         raw = self.browser.run(f"return {chart}.data.datasets[0].data.map((point) => point.y)")
         for control, value in (("smoothing", 0.9), ("axis", "time")):
             self.browser.run(
@@ -148,7 +365,7 @@ class DashboardTest(DashboardCase):
             )
         self.browser.run("document.querySelector('#log').click()")
         self.assertEqual(self.browser.run(f"return {chart}.scales.y.type"), "logarithmic")
-        smooth, behind = self.browser.run(
+        smooth, behind, *_ = self.browser.run(
             f"return {chart}.data.datasets.map((line) => line.data.map((point) => point.y))"
         )
         self.assertEqual(behind, raw)
@@ -157,15 +374,13 @@ class DashboardTest(DashboardCase):
         times = self.browser.run(f"return {chart}.data.datasets[0].data.map((point) => point.x)")
         self.assertEqual(times, sorted(times))
         self.assertLess(times[-1], 30, "seconds of the run, not steps or the date")
-        self.assertNotEqual(times, list(range(40)))
+        self.assertNotEqual(times, list(range(STEPS)))
         self.expect_no_faults()
 
     def test_dragging_over_a_curve_asks_for_those_steps(self):
-        job = self.finished(tiny_job(train__max_steps=40))
-        self.browser.open(f"{self.address}job?job={job}")
+        self.open_job(self.whole_job())
         count = "return document.querySelector('#curves tbody td:nth-child(2)')?.textContent"
-        self.assertEqual(self.browser.wait(count), "40")
-        self.skip_without_charts()
+        self.assertEqual(self.browser.wait(count), str(STEPS))
         place = self.browser.run(
             "const box = document.querySelector('#curves .plot').getBoundingClientRect();"
             "return [box.left + box.width * 0.4, box.left + box.width * 0.7, box.top + 100]"
@@ -180,45 +395,12 @@ class DashboardTest(DashboardCase):
         ]
         self.browser.do("actions", {"actions": [{"type": "pointer", "id": "m", "actions": drag}]})
         self.browser.wait("return document.querySelector('#from').value !== ''")
-        self.browser.wait(count + " !== '40'")
+        self.browser.wait(f"{count} !== '{STEPS}'")
         steps = [
             int(self.browser.run(f"return document.querySelector('{one}').value"))
             for one in ("#from", "#to")
         ]
         self.assertEqual(self.browser.run(count), str(steps[1] - steps[0] + 1))
-        self.expect_no_faults()
-
-    def test_a_comparison_is_the_one_of_the_command_line_and_its_address_holds_it(self):
-        jobs = [
-            self.submit(tiny_job(name=name, train__micro_batch_size=size))
-            for name, size in (("two", 2), ("<b>four", 4))
-        ]
-        for job in jobs:
-            self.assertEqual(self.trainctl("wait", job).returncode, 0)
-        self.browser.open(f"{self.address}compare?job={jobs[0]}&job={jobs[1]}&base={jobs[1]}")
-        self.browser.wait("return document.querySelectorAll('#rows tr').length > 5")
-        table = self.trainctl("compare", *jobs, "--base", jobs[1], "--no-transpose").stdout
-        shown = self.browser.run(
-            "return [...document.querySelectorAll('#rows tr')].map("
-            "(row) => [...row.children].map((cell) => cell.textContent))"
-        )
-        for row in shown:
-            self.assertIn("  ".join(row[:1]), table)
-            for cell in row:
-                self.assertIn(cell, table)
-        self.assertIn("<b>four", self.browser.text("#head"))
-        self.browser.wait("return document.querySelectorAll('#curves tbody tr').length === 2")
-        self.browser.run(
-            "const choice = document.querySelector('#metric'); choice.value = 'lr';"
-            "choice.dispatchEvent(new Event('change'))"
-        )
-        self.browser.wait("return location.search.includes('metric=lr')")
-        self.keep_picture("compare")
-        address = self.browser.run("return location.href")
-        self.browser.open(address)
-        self.browser.wait("return document.querySelectorAll('#curves tbody tr').length === 2")
-        self.assertEqual(self.browser.run("return document.querySelector('#metric').value"), "lr")
-        self.assertEqual(self.browser.run("return document.querySelector('#base').value"), "1")
         self.expect_no_faults()
 
     def test_other_ways_to_run_a_job_are_those_of_advise_and_pasted_they_run(self):
@@ -237,29 +419,6 @@ class DashboardTest(DashboardCase):
         self.assertEqual(shown[-1][0], "as it is")
         self.assertIn("limit", self.browser.text("#ways figcaption"))
         self.keep_picture("advice")
-        self.expect_no_faults()
-
-    def test_a_lab_is_a_grid_of_its_experiments(self):
-        lab = {
-            "base": tiny_job(train__max_steps=20),
-            "experiments": [
-                {"name": "two", "set": {"train.micro_batch_size": 2}},
-                {"name": "<b>four", "set": {"train.micro_batch_size": 4}},
-            ],
-        }
-        lab["base"].pop("name", None)
-        path = self.write_job({**lab, "title": "Does a larger batch pay?"})
-        group = self.json("submit", path)["group"]
-        self.assertEqual(self.trainctl("wait", group).returncode, 0)
-        self.browser.open(f"{self.address}lab?group={group}")
-        self.browser.wait("return document.querySelectorAll('.experiment tbody tr').length === 2")
-        text = self.browser.text("#experiments")
-        for part in ("two", "<b>four", "train.micro_batch_size 4", "SUCCEEDED", "20 of 20"):
-            self.assertIn(part, text)
-        self.keep_picture("lab")
-        self.browser.run("document.querySelector('#compare').click()")
-        self.browser.wait("return location.pathname === '/compare'")
-        self.browser.wait("return document.querySelectorAll('#rows tr').length > 5")
         self.expect_no_faults()
 
     def test_the_queue_has_what_waits_and_a_calendar_of_leases(self):
@@ -283,12 +442,12 @@ class DashboardTest(DashboardCase):
         self.expect_no_faults()
 
     def test_zooming_a_comparison_is_in_its_address(self):
-        job = self.finished(tiny_job(train__max_steps=40))
+        job = self.whole_job()
         self.browser.open(f"{self.address}compare?job={job}&from=10&to=19")
         count = "return document.querySelector('#curves tbody td:nth-child(2)')?.textContent"
         self.assertEqual(self.browser.wait(count), "10")
         self.browser.run("document.querySelector('#whole').click()")
-        self.browser.wait(count + " === '40'")
+        self.browser.wait(f"{count} === '{STEPS}'")
         self.assertNotIn("from", self.browser.run("return location.search"))
         self.expect_no_faults()
 

@@ -1,0 +1,157 @@
+"""Runs side by side: the pages that compare them, and the report of them, have the numbers of the
+command line."""
+
+import re
+import unittest
+
+from cluster import tiny_job
+from dashboard import CHART, DashboardCase
+
+
+class DashboardCompareTest(DashboardCase):
+    trained_lab = None
+
+    def lab(self):
+        """(its id, the ids of its jobs); trained once for all tests."""
+        if type(self).trained_lab is None:
+            sampled = {"eval__prompts": ["<b>Once"], "eval__max_new_tokens": 4}
+            evaluated = {"data__val_split_fraction": 0.2, "eval__every_steps": 10}
+            base = tiny_job(train__max_steps=20, **evaluated, **sampled)
+            del base["name"]
+            experiments = [
+                {"name": "two", "set": {"train.micro_batch_size": 2}},
+                {"name": "<b>four", "set": {"train.micro_batch_size": 4}},
+            ]
+            path = self.write_job(
+                {"title": "Does a larger batch pay?", "base": base, "experiments": experiments}
+            )
+            accepted = self.json("submit", path)
+            self.assertEqual(self.trainctl("wait", accepted["group"]).returncode, 0)
+            type(self).trained_lab = (accepted["group"], [job["id"] for job in accepted["jobs"]])
+        return self.trained_lab
+
+    def test_a_comparison_is_the_one_of_the_command_line_and_its_address_holds_it(self):
+        _, jobs = self.lab()
+        self.browser.open(f"{self.address}compare?job={jobs[0]}&job={jobs[1]}&base={jobs[1]}")
+        self.browser.wait("return document.querySelectorAll('#rows tr').length > 5")
+        printed = self.trainctl("compare", *jobs, "--base", jobs[1], "--no-transpose").stdout
+        _, *table = [" ".join(line.split()) for line in printed.splitlines() if line.strip()]
+        shown = self.browser.run(
+            "return [...document.querySelectorAll('#rows tr')].map("
+            "(row) => [...row.children].map((cell) => cell.textContent).join(' '))"
+        )
+        shown = [" ".join(row.split()) for row in shown]
+        until_texts = shown.index("texts") + 1
+        self.assertEqual(shown[:until_texts], table[:until_texts])
+        self.assertEqual(len(shown), until_texts + 2, "its texts follow, which a terminal wraps")
+        self.assertTrue([row for row in shown if " * " in row], "the best are marked")
+        self.assertIn("<b>four", self.browser.text("#head"))
+        self.browser.wait("return document.querySelectorAll('#curves tbody tr').length === 2")
+        self.browser.run(
+            "const choice = document.querySelector('#metric'); choice.value = 'lr';"
+            "choice.dispatchEvent(new Event('change'))"
+        )
+        self.browser.wait("return location.search.includes('metric=lr')")
+        self.expect_overlaid(jobs, "lr")
+        self.keep_picture("compare")
+        address = self.browser.run("return location.href")
+        self.browser.open(address)
+        self.browser.wait("return document.querySelectorAll('#curves tbody tr').length === 2")
+        self.assertEqual(self.browser.run("return document.querySelector('#metric').value"), "lr")
+        self.assertEqual(self.browser.run("return document.querySelector('#base').value"), "1")
+        self.expect_no_faults()
+
+    def expect_overlaid(self, jobs, name):
+        self.skip_without_charts()
+        drawn = self.browser.wait(
+            CHART + "const chart = chartOf('#curves', 'learning rate');"
+            "return chart?.data.datasets.map((line) => line.data.map(({x, y}) => [x, y]))"
+        )
+        self.assertEqual(drawn, [[list(one) for one in self.stored(job, name)] for job in jobs])
+
+    def test_a_report_has_the_numbers_of_compare_and_describe(self):
+        group, jobs = self.lab()
+        rows = self.json("compare", *jobs)["rows"]
+        known = [self.described(job) for job in jobs]
+        for name, read in (("lab.html", self.tables_of_page), ("lab.md", self.tables_of_markdown)):
+            with self.subTest(name):
+                path = self.dir / name
+                result = self.trainctl("report", group, "-o", path)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                tables = read(path)
+                self.expect_numbers_of_compare(tables, rows)
+                self.expect_numbers_of_describe(tables, known)
+                texts = [row[1:] for table in tables for row in table if row[0] == "<b>Once"]
+                said = zip(*(one["continuations"] for one in known), strict=True)
+                self.assertEqual(
+                    texts, [[f"{one['text']} (step {one['step']})" for one in two] for two in said]
+                )
+        self.expect_no_faults()
+
+    def tables_of_page(self, path):
+        self.browser.open(path.as_uri())
+        self.assertIn("Does a larger batch pay?", self.browser.text("body"))
+        return self.browser.run(
+            "return [...document.querySelectorAll('table')].map((table) => [...table.rows].map("
+            "(row) => [...row.cells].map((cell) => cell.textContent)))"
+        )
+
+    def tables_of_markdown(self, path):
+        tables, inside = [], False
+        for line in path.read_text().splitlines():
+            if is_row := line.startswith("| "):
+                if not inside:
+                    tables.append([])
+                cells = re.sub(r"\\([^\w\s])", r"\1", line.strip("| ")).split(" | ")
+                tables[-1].append(cells)
+            inside = is_row or line.startswith("|--")
+        return tables
+
+    def expect_number(self, text, value, unit):
+        """The text is that number, as far as its digits go."""
+        sign, digits, size = re.match(r"([−+]?)([\d,.]+) ?([KMG]iB)?", text).groups()
+        scale = {"GiB": 2**30, "MiB": 2**20, "KiB": 2**10, None: 1}[size]
+        digits = digits.replace(",", "")
+        half = 0.5001 * scale * 10.0 ** -len(digits.partition(".")[2])
+        number = float(digits) * scale * (-1 if sign == "−" else 1)
+        self.assertAlmostEqual(number, value, delta=half, msg=f"{text} {unit}")
+
+    def expect_numbers_of_compare(self, tables, rows):
+        found = {row[0]: row[1:] for table in tables for row in table if len(row) == 3}
+        numbers = [row for row in rows if isinstance(row["values"][0], (int, float))]
+        self.assertGreater(len(numbers), 12)
+        for row in numbers:
+            cells = found[row["label"]]
+            for cell, value, best in zip(cells, row["values"], row["best"], strict=True):
+                with self.subTest(row["label"]):
+                    self.expect_number(cell, value, row["unit"])
+                    self.assertEqual("*" in cell, best)
+
+    def expect_numbers_of_describe(self, tables, known):
+        """Tables of predicted and measured, one a job."""
+        found = [
+            table[1:] for table in tables if table[0][1:] == ["PREDICTED", "MEASURED", "ERROR"]
+        ]
+        self.assertEqual(len(found), len(known))
+        for table, job in zip(found, known, strict=True):
+            for row, one in zip(table, job["prediction_errors"], strict=True):
+                self.expect_number(row[1], one["predicted"], row[0])
+                self.expect_number(row[2], one["measured"], row[0])
+                self.expect_number(row[3].replace("±", ""), one["error"] * 100, row[0])
+
+    def test_a_lab_is_a_grid_of_its_experiments(self):
+        group, _ = self.lab()
+        self.browser.open(f"{self.address}lab?group={group}")
+        self.browser.wait("return document.querySelectorAll('.experiment tbody tr').length === 2")
+        text = self.browser.text("#experiments")
+        for part in ("two", "<b>four", "train.micro_batch_size 4", "SUCCEEDED", "20 of 20"):
+            self.assertIn(part, text)
+        self.keep_picture("lab")
+        self.browser.run("document.querySelector('#compare').click()")
+        self.browser.wait("return location.pathname === '/compare'")
+        self.browser.wait("return document.querySelectorAll('#rows tr').length > 5")
+        self.expect_no_faults()
+
+
+if __name__ == "__main__":
+    unittest.main()

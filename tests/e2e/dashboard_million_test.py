@@ -1,0 +1,130 @@
+"""A job of a million points, opened in a real Chromium: how soon its curves are drawn, what the
+page and the coordinator work for it, and how much is sent."""
+
+import contextlib
+import os
+import pathlib
+import sqlite3
+import unittest
+
+from cluster import tiny_job
+from dashboard import DashboardCase
+
+STEPS = 100_000
+SPIKE = 77_777  # a step whose loss is far from all others
+# Metric, its rank, and its value at a step; -1: the gang's.
+SERIES = (
+    ("loss", -1, f"iif(step = {SPIKE}, 50, 3 + step * -2e-5)"),
+    ("lr", -1, "step * 1e-9"),
+    ("tokens_per_second", -1, "20000 + step % 97"),
+    ("step_seconds", -1, "0.1 + step % 89 * 1e-4"),
+    ("grad_norm", -1, "1 + step % 83 * 0.01"),
+    ("gpu_memory_used_bytes", 0, "1e10 + step % 79 * 1e6"),
+    ("gpu_utilization_percent", 0, "50.0 + step % 47"),
+    ("gpu_power_watts", 0, "600.0 + step % 71"),
+    ("rank_cpu_percent", 0, "90.0 + step % 11"),
+    ("rank_memory_used_bytes", 0, "2e9 + step % 67 * 1e5"),
+)
+FILL = """
+WITH RECURSIVE steps(step) AS (SELECT 0 UNION ALL SELECT step + 1 FROM steps WHERE step + 1 < ?)
+INSERT INTO points (series, step, attempt, value, time)
+SELECT ?, step, 1, {}, ? + step * 1000 FROM steps
+"""
+# When the first curve is on the screen.
+WATCH = """
+new MutationObserver((_, watcher) => {
+  if (!document.querySelector("#curves figure")) return;
+  watcher.disconnect();
+  requestAnimationFrame(() => { window.firstCurve = performance.now(); });
+}).observe(document, { childList: true, subtree: true });
+"""
+SENT = """
+const all = [...performance.getEntriesByType("navigation"),
+  ...performance.getEntriesByType("resource")];
+const sum = (found) => found.reduce((bytes, one) => bytes + one.transferSize, 0);
+return [sum(all), sum(all.filter((one) => one.name.includes("/api/series")))];
+"""
+DRAWN = """
+const figures = [...document.querySelectorAll("#curves figure")];
+return figures.length === arguments[0] && figures.map((figure) => [
+  figure.querySelector("b").textContent,
+  Chart.getChart(figure.querySelector("canvas")).data.datasets[0].data.map(({x, y}) => [x, y])]);
+"""
+TITLES = (
+    *("Loss", "Learning rate", "Tokens per second", "Seconds per step", "Gradient norm"),
+    *("GPU memory used", "GPU utilization", "GPU power", "CPU of the ranks"),
+    "Host memory of the ranks",
+)
+MOST_SECONDS = 1
+MOST_BYTES = 500_000
+
+
+class DashboardMillionTest(DashboardCase):
+    def fill(self, job):
+        """These points are all that the job has, while the coordinator is away."""
+        number = int(job[1:])
+        path = self.dir / "coordinator" / "coordinator.db"
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            began = "SELECT started_at FROM job_status WHERE job = ?"
+            [(start,)] = database.execute(began, [number])
+            old = "SELECT id FROM series WHERE job = ?"
+            database.execute(f"DELETE FROM points WHERE series IN ({old})", [number])
+            database.execute("DELETE FROM series WHERE job = ?", [number])
+            for name, rank, value in SERIES:
+                made = database.execute(
+                    "INSERT INTO series (job, name, rank, phase, attempt, latest_step, total,"
+                    " count) VALUES (?, ?, ?, '', 1, ?, 0, ?)",
+                    [number, name, rank, STEPS - 1, STEPS],
+                )
+                database.execute(FILL.format(value), [STEPS, made.lastrowid, start])
+
+    def coordinator_seconds(self):
+        """Of a processor, since it began."""
+        stat = pathlib.Path(f"/proc/{self.process('traincoordinator').pid}/stat").read_text()
+        user, system = stat.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def expect_curve(self, title, points, series):
+        """Few points, among them the least and the most."""
+        name, rank, _ = series
+        self.assertLessEqual(len(points), 600, title)
+        [ends] = self.query(
+            "SELECT MIN(value), MAX(value), MIN(step), MAX(step) FROM points "
+            "JOIN series ON series.id = series WHERE name = ? AND rank = ?",
+            *(name, rank),
+        )
+        steps, values = zip(*points, strict=True)
+        self.assertEqual((min(values), max(values), steps[0], steps[-1]), ends, title)
+        self.assertEqual(list(steps), sorted(steps), title)
+
+    def test_a_job_of_a_million_points_opens_in_a_second(self):
+        job = self.finished(tiny_job())
+        self.process("traincoordinator").kill()
+        self.fill(job)
+        self.up()
+        self.browser.command("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
+        self.browser.count_processor_time()
+        page, site = self.browser.page_seconds(), self.coordinator_seconds()
+        self.browser.open(f"{self.address}job?job={job}")
+        first = self.browser.wait("return window.firstCurve") / 1000
+        self.skip_without_charts()
+        drawn = dict(self.browser.wait(DRAWN, len(SERIES)))
+        page = self.browser.page_seconds() - page
+        site = self.coordinator_seconds() - site
+        sent, of_curves = self.browser.run(SENT)
+        print(
+            f"first curve after {first:.2f} s; all {len(SERIES)}: {site:.2f} s of a processor by",
+            f"the coordinator, {page:.2f} s by the page; {sent:,} bytes, {of_curves:,} of curves",
+        )
+        self.assertEqual(set(drawn), set(TITLES))
+        for title, series in zip(TITLES, SERIES, strict=True):
+            self.expect_curve(title, drawn[title], series)
+        self.assertIn([SPIKE, 50], drawn["Loss"])
+        self.assertLess(site + page, MOST_SECONDS, "of processors, for all its curves")
+        self.assertLess(sent, MOST_BYTES)
+        self.keep_picture("million")
+        self.expect_no_faults()
+
+
+if __name__ == "__main__":
+    unittest.main()
