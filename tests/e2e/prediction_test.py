@@ -156,7 +156,7 @@ class Prediction(ClusterTest):
             "hidden_size": 256,
             "intermediate_size": 1024,
             "head_dim": 64,
-            "num_hidden_layers": 10,
+            "num_hidden_layers": 5,
             "tie_word_embeddings": False,
         }
         return self.model_like_tiny("wide", changes)
