@@ -139,14 +139,20 @@ TEST(ModelConfig, TheTypesOfLayersSayWhichHaveTheWindow) {
   for (const std::string& wrong : {kv + LayerTypes("fsfs"), use + LayerTypes("fff"),
                                    kv + R"(, "layer_types": ["chunked_attention", 1, 2, 3])"})
     EXPECT_THAT(MessageOf(Of(qwen, wrong)), HasSubstr("layer_types")) << wrong;
-  // transformers' Mistral has its window in all layers, whatever they are called.
-  EXPECT_THAT(MessageOf(Of("MistralForCausalLM", kv + LayerTypes("fsss"))),
-              HasSubstr("layer_types"));
-  EXPECT_EQ(ShapeOf(Of("MistralForCausalLM", kv + LayerTypes("ssss"))).sliding_window, 4096);
-  EXPECT_EQ(
-      ShapeOf(Of("MistralForCausalLM", kv + R"(, "sliding_window": null)" + LayerTypes("ffff")))
-          .sliding_window,
-      0);
+}
+
+// transformers' AutoModel takes a Mistral with such types for Ministral, which obeys them.
+TEST(ModelConfig, TheTypesOfMistralsLayersAreObeyed) {
+  const auto mistral = [](const std::string& more) {
+    return Of("MistralForCausalLM", R"(, "num_key_value_heads": 2)" + more);
+  };
+  const std::string no_window = R"(, "sliding_window": null)";
+  EXPECT_THAT(ShapeOf(mistral(LayerTypes("fsss"))).full_layers, ElementsAre(0));
+  EXPECT_EQ(ShapeOf(mistral(LayerTypes("ssss"))).sliding_window, 4096);
+  EXPECT_THAT(ShapeOf(mistral(LayerTypes("ssss"))).full_layers, IsEmpty());
+  EXPECT_EQ(ShapeOf(mistral(LayerTypes("ffff"))).sliding_window, 0);
+  EXPECT_EQ(ShapeOf(mistral(no_window + LayerTypes("ffff"))).sliding_window, 0);
+  EXPECT_THAT(MessageOf(mistral(no_window + LayerTypes("fsff"))), HasSubstr("layer_types"));
 }
 
 TEST(ModelConfig, BiasesOfLlamaAreRead) {

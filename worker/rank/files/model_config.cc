@@ -100,7 +100,7 @@ int64_t ReadWindow(const JsonObject& config, const FamilyKeys& family) {
 }
 
 // Layers without the window: by "layer_types", which transformers 5 writes, else those below
-// "max_window_layers". Mistral has the window in all layers.
+// "max_window_layers". Mistral that names none has the window in all layers.
 std::vector<int64_t> ReadFullLayers(const JsonObject& config, const job::ModelShape& shape) {
   const bool is_mistral = shape.family == "mistral", has_window = shape.sliding_window > 0;
   std::vector<int64_t> full;
@@ -108,15 +108,14 @@ std::vector<int64_t> ReadFullLayers(const JsonObject& config, const job::ModelSh
     bool is_known = types->is_array() && std::ssize(*types) == shape.layers;
     for (int64_t layer = 0; is_known && layer < shape.layers; ++layer) {
       const bool slides = (*types)[layer] == "sliding_attention";
-      is_known =
-          slides ? has_window : (*types)[layer] == "full_attention" && !(is_mistral && has_window);
+      is_known = slides ? has_window : (*types)[layer] == "full_attention";
       if (!slides) full.push_back(layer);
     }
     if (!is_known) {
       config.Expected("layer_types",
                       "a list of as many as num_hidden_layers: \"full_attention\", or "
-                      "\"sliding_attention\" where a sliding_window is in use, which Mistral has "
-                      "in all layers; others are not yet supported");
+                      "\"sliding_attention\" where a sliding_window is in use; others are not "
+                      "yet supported");
     }
   } else if (has_window && !is_mistral) {
     constexpr int64_t kDefaultMaxWindowLayers = 28;
