@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "common/base/utf8.h"
 #include "tests/files/safetensors_bytes.h"
 #include "tests/files/scratch_directory.h"
 
@@ -45,6 +46,17 @@ TEST_F(CheckWeightsTest, ATensorThatIsMissingOrSuperfluousIsNamedWithTheFolder) 
   EXPECT_THAT(Fault(a_ + other, 32),
               AllOf(HasSubstr(scratch_.path() + ": "), HasSubstr("1 missing: model.b.bias"),
                     HasSubstr("1 superfluous: model.c")));
+}
+
+TEST_F(CheckWeightsTest, ALongNameIsCutBetweenCharactersWhereItIsShown) {
+  std::string name = "m";
+  for (int i = 0; i < 5000; ++i) name += "ü";
+  const std::string more = ",\"" + name + R"(":{"dtype":"F32","shape":[1],"data_offsets":[32,36]})";
+  const std::string message = Fault(a_ + b_ + more, 36);
+  EXPECT_THAT(message, HasSubstr("1 superfluous: müüü"));
+  EXPECT_THAT(message, HasSubstr("…"));
+  EXPECT_LT(message.size(), scratch_.path().size() + 300);
+  EXPECT_FALSE(base::FindInvalidUtf8(message));
 }
 
 TEST_F(CheckWeightsTest, AnotherShapeIsNamedWithFileTensorAndBothShapes) {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "worker/rank/files/tensor_text.h"
+
 namespace trainctl::files {
 namespace {
 
@@ -20,7 +22,7 @@ class NamedTensors {
   explicit NamedTensors(std::string what) : what_(std::move(what)) {}
 
   void Add(const std::string& name) {
-    if (++count_ <= kMostNamed) names_ += " " + name;
+    if (++count_ <= kMostNamed) names_ += " " + ShownName(name);
   }
   bool empty() const { return count_ == 0; }
   // "; 45 missing: model.norm.weight …", or "".

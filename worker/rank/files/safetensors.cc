@@ -6,6 +6,7 @@
 
 #include "worker/rank/files/json_text.h"
 #include "worker/rank/files/lfs_pointer.h"
+#include "worker/rank/files/tensor_text.h"
 
 namespace trainctl::files {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kLengthBytes = 8;
+constexpr size_t kMostValueBytes = 200;  // that a message shows
 
 base::Error Invalid(const std::string& source, const std::string& message) {
   return {base::Code::kInvalid, source + ": " + message};
@@ -48,7 +50,7 @@ bool IsCount(const json& value) {
 base::Result<TensorInfo> ReadTensor(const std::string& name, const json& entry,
                                     const std::string& source) {
   const auto fault = [&](const std::string& message) {
-    return Invalid(source, "tensor '" + name + "': " + message);
+    return Invalid(source, TensorText(name) + ": " + message);
   };
   if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") ||
       !entry.contains("data_offsets")) {
@@ -58,7 +60,7 @@ base::Result<TensorInfo> ReadTensor(const std::string& name, const json& entry,
   info.name = name;
   const json& dtype = entry["dtype"];
   const auto known = dtype.is_string() ? ParseDType(dtype.get<std::string>()) : std::nullopt;
-  if (!known) return fault("unknown dtype " + dtype.dump());
+  if (!known) return fault("unknown dtype " + base::Excerpt(dtype.dump(), kMostValueBytes));
   info.dtype = *known;
   const json& shape = entry["shape"];
   if (!shape.is_array() || !std::all_of(shape.begin(), shape.end(), IsCount))
@@ -72,7 +74,8 @@ base::Result<TensorInfo> ReadTensor(const std::string& name, const json& entry,
   info.end = offsets[1].get<int64_t>();
   const auto expected_bytes = ShapeBytes(info.dtype, info.shape);
   if (info.end < info.begin || !expected_bytes || info.size_bytes() != *expected_bytes) {
-    return fault("data_offsets " + offsets.dump() + " do not fit shape " + shape.dump() + " of " +
+    return fault("data_offsets " + offsets.dump() + " do not fit shape " +
+                 base::Excerpt(shape.dump(), kMostValueBytes) + " of " +
                  std::string(Name(info.dtype)));
   }
   return info;
@@ -85,7 +88,7 @@ base::Status CheckLayout(const std::vector<TensorInfo>& tensors, int64_t data_by
   int64_t expected_begin = 0;
   for (const TensorInfo& tensor : tensors) {
     if (tensor.begin != expected_begin) {
-      return Invalid(source, "tensor '" + tensor.name + "' begins at byte " +
+      return Invalid(source, TensorText(tensor.name) + " begins at byte " +
                                  std::to_string(tensor.begin) + ", expected " +
                                  std::to_string(expected_begin) +
                                  (tensor.begin < expected_begin ? ": an overlap" : ": a hole"));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "worker/rank/files/pickle_machine.h"
+#include "worker/rank/files/tensor_text.h"
 
 namespace trainctl::files {
 namespace {
@@ -83,7 +84,7 @@ class StateReader {
 
   base::Result<PickledTensor> ReadTensor(std::string_view name, const PickleValue& call) const {
     const auto fault = [&](const std::string& what) {
-      return Invalid("tensor '" + std::string(name) + "': " + what);
+      return Invalid(TensorText(name) + ": " + what);
     };
     const std::vector<PickleRef>& arguments = At(call.items[1]).items;
     if (At(call.items[0]).name == "_rebuild_parameter") {

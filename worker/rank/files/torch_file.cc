@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "worker/rank/files/state_pickle.h"
+#include "worker/rank/files/tensor_text.h"
 #include "worker/rank/files/zip_directory.h"
 
 namespace trainctl::files {
@@ -87,10 +88,10 @@ base::Result<TorchFile> TorchFile::Open(const std::string& path) {
   for (PickledTensor& tensor : *tensors) {
     const auto entry = entries.find(folder + "/data/" + tensor.storage);
     if (entry == entries.end())
-      return fault("tensor '" + tensor.name + "': no entry data/" + tensor.storage);
+      return fault(TensorText(tensor.name) + ": no entry data/" + ShownName(tensor.storage));
     Bytes bytes;
     if (const std::string what = Locate(tensor, entry->second, &bytes); !what.empty())
-      return fault("tensor '" + tensor.name + "' " + what);
+      return fault(TensorText(tensor.name) + " " + what);
     const int64_t begin = bytes.data() - file.file_.bytes().data();
     file.tensors_.push_back({{.name = std::move(tensor.name),
                               .dtype = tensor.dtype,

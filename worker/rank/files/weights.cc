@@ -11,6 +11,7 @@
 #include "worker/rank/files/json_text.h"
 #include "worker/rank/files/litgpt_names.h"
 #include "worker/rank/files/model_config.h"
+#include "worker/rank/files/tensor_text.h"
 
 namespace trainctl::files {
 namespace {
@@ -163,14 +164,15 @@ base::Status WeightFiles::AddLitGpt(const std::string& directory) {
   const auto& file = std::get<TorchFile>(files_.back());
   for (const TorchFile::Tensor& tensor : file.tensors()) {
     const auto parts = FromLitGpt(tensor.info.name, *shape);
-    if (!parts) return Invalid(path + ": tensor '" + tensor.info.name + "' is none of a LLaMA's");
+    if (!parts)
+      return Invalid(path + ": " + TensorText(tensor.info.name) + " is none of a LLaMA's");
     for (const LitGptPart& part : *parts) {
       Place place{tensor.info, files_.size() - 1, {tensor.bytes}};
       place.info.name = part.name;
       if (!part.runs.empty()) {
         const RowRun& last = parts->back().runs.back();
         if (tensor.info.shape.size() != 2 || tensor.info.shape[0] != last.row + last.rows) {
-          return Invalid(path + ": tensor '" + tensor.info.name + "' does not have the " +
+          return Invalid(path + ": " + TensorText(tensor.info.name) + " does not have the " +
                          std::to_string(last.row + last.rows) +
                          " rows that the configuration makes of q, k and v");
         }
@@ -192,7 +194,7 @@ base::Status WeightFiles::AddPlace(Place place) {
     total_bytes_ += static_cast<int64_t>(run.size());
   const auto [old, is_new] = places_.emplace(name, std::move(place));
   if (!is_new)
-    return Invalid("tensor '" + name + "' stands in '" + FileOf(old->second).path() + "' and in '" +
+    return Invalid(TensorText(name) + " stands in '" + FileOf(old->second).path() + "' and in '" +
                    path + "'");
   names_.push_back(name);
   return base::Ok{};
@@ -203,7 +205,8 @@ base::Status WeightFiles::CompleteNames() {
     if (!name.starts_with("decoder.")) continue;
     const std::string whole = "model." + name;
     if (FindPlace(whole) != nullptr)
-      return Invalid("tensor '" + whole + "' stands beside '" + name + "', which is the same");
+      return Invalid(TensorText(whole) + " stands beside '" + ShownName(name) +
+                     "', which is the same");
     auto place = places_.extract(name);
     place.key() = place.mapped().info.name = name = whole;
     places_.insert(std::move(place));

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "worker/rank/files/lfs_pointer.h"
+#include "worker/rank/files/tensor_text.h"
 
 namespace trainctl::files {
 namespace {
@@ -131,7 +132,7 @@ base::Result<std::vector<ZipEntry>> ReadZipDirectory(Bytes file, const std::stri
     if (!extra || !Part(rest, kCentralBytes + name->size() + extra->size(), comment))
       return fault("its zip directory ends too early");
     const auto entry = [&](const std::string& what) {
-      return fault("entry '" + std::string(Text(*name)) + "' " + what);
+      return fault("entry '" + ShownName(Text(*name)) + "' " + what);
     };
     const bool is_plain = (Read<uint16_t>(rest, 8) & 1) == 0 && Read<uint16_t>(rest, 10) == 0;
     if (!is_plain) return entry("is compressed or encrypted: expected stored bytes");
