@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/estimate/frozen_parts.h"
+#include "common/model/layout.h"
 #include "common/model/model_description.h"
 
 namespace trainctl::job {
@@ -100,13 +101,12 @@ void CheckPacking(const JobSpec& job, const ModelShape& model, std::vector<Probl
 
 void CheckQuantized(const UnitLayers& unit, const std::string& prefix,
                     std::vector<Problem>* problems) {
-  constexpr int64_t kBlock = 64;  // elements that share a scale
   for (const Layer& layer : unit) {
     for (const Module& module : layer.modules) {
       const int64_t elements = module.rows * layer.columns;
-      if (!layer.is_matrix || elements % kBlock == 0) continue;
+      if (!layer.is_matrix || elements % kNf4Block == 0) continue;
       problems->push_back({"quantize", 0, prefix + module.WeightName(),
-                           "matrices of a multiple of 64 elements",
+                           "matrices of a multiple of " + std::to_string(kNf4Block) + " elements",
                            "this one has " + std::to_string(elements) + "; leave quantize null"});
     }
   }

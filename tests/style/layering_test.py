@@ -150,7 +150,10 @@ ROOMS = {
     ),
     "worker/rank/profile": (["common/rank"], []),
     "worker/rank/comm": (["common/base", "worker/rank/profile"], ["LibTorch", "NCCL", "CUDA"]),
-    "worker/rank/ops": (["common/base", "worker/rank/profile"], ["LibTorch", "CUDA"]),
+    "worker/rank/ops": (
+        ["common/base", "common/model", "worker/rank/profile"],
+        ["LibTorch", "CUDA"],
+    ),
     "worker/rank/model": (
         within("common", "base", "job", "estimate", "model") + ["worker/rank/ops"],
         ["LibTorch"],

@@ -2,6 +2,8 @@
 // bitsandbytes has them.
 #pragma once
 
+#include "common/model/layout.h"
+
 namespace trainctl::ops {
 
 struct Nf4Table {
@@ -30,9 +32,8 @@ constexpr Nf4Table MakeNf4Table() {
   return table;
 }
 
-// Elements of a matrix, row by row, that share a scale; and scales that share one under double
-// quantization.
-inline constexpr int kNf4Block = 64;
+inline constexpr int kNf4Block = job::kNf4Block;
+// Scales that share one under double quantization.
 inline constexpr int kNf4ScaleBlock = 256;
 // Smaller scales are taken for this one where they are divided by.
 inline constexpr float kNf4LeastScale = 1e-38f;
