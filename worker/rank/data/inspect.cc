@@ -93,11 +93,6 @@ base::Result<job::OutputFolder> LookAtOutput(const std::string& directory) {
   return output;
 }
 
-// Whether its checkpoint brings every weight: none is frozen.
-bool HasAllOfACheckpoint(const job::JobSpec& job) {
-  return job.checkpoint.resume_from && !job.lora && !job.quantize && job.freeze.empty();
-}
-
 }  // namespace
 
 base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolders& folders) {
@@ -114,7 +109,8 @@ base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolder
     if (!adapter)
       return base::Error{adapter.error().code, "model.path: " + adapter.error().message};
   }
-  if (job.model.init == job::ModelInit::kPretrained && !HasAllOfACheckpoint(job)) {
+  const bool comes_whole = job.checkpoint.resume_from && job::TrainsEveryWeight(job);
+  if (job.model.init == job::ModelInit::kPretrained && !comes_whole) {
     const auto checked = LookAtWeights(directory, *model);
     // Where there are none yet, a prediction is wanted all the same.
     if (!checked && !files::HasWeights(directory))

@@ -47,11 +47,6 @@
 namespace trainctl::train {
 namespace {
 
-bool HasFrozen(const ops::ParameterTable& table) {
-  return std::ranges::any_of(table.params,
-                             [](const ops::ParamSpec& spec) { return !spec.trainable; });
-}
-
 // longest_prompt: 0 where there is none.
 model::ModelOptions ModelOptionsOf(const job::JobSpec& spec, int64_t longest_prompt,
                                    at::Device device) {
@@ -290,7 +285,7 @@ job::RankOutcome RankRun::Run() {
   std::optional<files::CheckpointState> start = FindStart(rank);
   strategy::Strategy& strategy =
       MakeRankStrategy(rank, *model_, *device_, batch.accumulation, state_);
-  if (!start || HasFrozen(model_->parameters()))
+  if (!start || !job::TrainsEveryWeight(spec))
     LoadWeights(rank, shape, model_->parameters(), adapter_, strategy);
   const TrainingMoment begun =
       start ? Restore(rank, *start, total_steps, dataset.digest, strategy) : TrainingMoment{};
