@@ -59,7 +59,7 @@ int64_t BlockBytes(const MemorySetting& s) {
   const int64_t quantized = s.units.block.quantized;
   const int64_t largest = s.model.intermediate * s.model.hidden;
   const int64_t wide = s.positions * (3 * s.model.intermediate + 2 * s.model.hidden) + 2 * largest;
-  return BlockActivations(s) + 2 * HiddenBytes(s) + s.MaskBytes() +
+  return BlockActivations(s) + 2 * HiddenBytes(s) + s.WindowPieceBytes() +
          s.positions * s.compute_bytes * s.model.intermediate + quantized * s.compute_bytes +
          (quantized > 0 ? largest * kUnpackedBytes : 0) + (s.widens() ? wide * kFp32Bytes : 0);
 }

@@ -104,14 +104,14 @@ int64_t FfnBegin(const Sizes& z) {
 }
 
 // Then attention, after FFN and the second norm have given back what they saved. On CPUs keys and
-// values are repeated for each head, and a window is a mask.
+// values are repeated for each head, and a window is by pieces.
 int64_t AttentionWork(const Sizes& z) {
   if (!z.s.is_cpu) return 0;
   const int64_t freed = z.Kept(z.up + z.hidden);
   const int64_t repeated = z.q == z.kv ? 0 : z.Wide(2 * z.q + 2 * z.kv);
   const int64_t widened = z.wide_operand == 0 ? 0 : z.Wide(3 * z.q + 2 * z.kv) + z.Kept(3 * z.q);
   return z.e * UnpackedOf(z).all + z.Kept(z.hidden + z.q) + z.Wide(3 * z.q) + repeated + widened +
-         z.s.MaskBytes() - freed;
+         z.s.WindowPieceBytes() - freed;
 }
 
 // Then the norms of q's heads, of a copy of their gradient, while the attention is still kept.

@@ -20,11 +20,12 @@ int64_t MemorySetting::ShardOf(int64_t elements) const {
   return (elements + multiple - 1) / multiple * kTensorAlignment;
 }
 
-int64_t MemorySetting::MaskBytes() const {
+int64_t MemorySetting::WindowPieceBytes() const {
   if (!is_cpu || !model.IsLocalAt(longest_row)) return 0;
-  const int64_t masked =
-      job.train.packing ? longest_row : positions / std::max<int64_t>(1, samples);
-  return kFp32Bytes * masked * masked;
+  const int64_t window = model.sliding_window, length = std::min(window, kMostWindowPiece);
+  const int64_t keys = length + window - 1;
+  const int64_t heads = (job.train.packing ? 1 : samples) * model.heads * model.head_dim;
+  return kFp32Bytes * (length * keys + heads * (length + 2 * keys));
 }
 
 MemorySetting MemorySettingOf(const JobSpec& asked, const ModelShape& model, DeviceKind device,

@@ -45,8 +45,9 @@ struct MemorySetting {
   bool reduces() const { return world > 1; }
   bool may_hold_gradients() const { return shards_trainable && accumulates && !job.deterministic; }
 
-  // Of the mask that attention with a window works with on CPUs.
-  int64_t MaskBytes() const;
+  // Of what attention with a window works with on CPUs: of one piece the mask and the gradients, in
+  // fp32.
+  int64_t WindowPieceBytes() const;
 
   // Elements of a buffer that this rank holds of `elements` whole ones: padded to world × 256 and
   // divided under fsdp.

@@ -156,15 +156,19 @@ class MicroStep {
                                     static_cast<double>(inspection.rows));
   }
 
-  // Of what attention computes without a window, over all layers. On CPUs what a window hides is
-  // computed and masked.
+  // Of what attention computes without a window, over all layers. On CPUs a piece of positions has
+  // the keys of all their windows: those that one hides are computed too.
   double AttendedShare() const {
     const auto window = static_cast<double>(m_.sliding_window);
-    if (setting_.is_cpu || window == 0 || window >= length_) return 1;
+    if (window == 0 || window >= length_) return 1;
     // An inspection may be anybody's.
     const double full = std::min(1.0, static_cast<double>(m_.full_layers.size()) /
                                           static_cast<double>(std::max<int64_t>(1, m_.layers)));
-    return full + (1 - full) * window / length_ * (2 - window / length_);
+    const double piece =
+        setting_.is_cpu ? std::min(window, static_cast<double>(kMostWindowPiece)) : 0;
+    const double shown = window / length_ * (2 - window / length_);
+    const double hidden = piece / length_ * (2 - window / length_);
+    return full + (1 - full) * (shown + hidden);
   }
 
   // Of a position.

@@ -13,6 +13,10 @@ inline constexpr int64_t kTensorAlignment = 256;
 // Elements of a matrix, row by row, that share a scale where it is held in 4 bits.
 inline constexpr int64_t kNf4Block = 64;
 
+// On CPUs rows attend in a window by pieces: of so many positions, or of the window's where it is
+// smaller.
+inline constexpr int64_t kMostWindowPiece = 256;
+
 // The rows of a micro batch, whose longest has so many tokens, are padded to a multiple of this.
 // There are few shapes of long rows, and little padding of short ones: an eighth from 64 on.
 constexpr int64_t LengthMultiple(int64_t longest) {

@@ -138,7 +138,7 @@ TEST(EstimateMemory, ARowBeyondThePositionsOfDynamicRotationHasTablesOfItsOwn) {
 }
 
 // Few heads and a narrow FFN: a block's peak is in its attention.
-TEST(EstimateMemory, OnACpuSlotAWindowIsAMask) {
+TEST(EstimateMemory, OnACpuSlotAWindowTakesAPiecesMask) {
   constexpr int64_t kLength = 4096;
   JobSpec job = JobOfEight();
   job.train.micro_batch_size = 1;
@@ -147,16 +147,17 @@ TEST(EstimateMemory, OnACpuSlotAWindowIsAMask) {
   inspection.longest_row = kLength;
   ModelShape& model = inspection.model;
   model.vocab = 32;
-  model.intermediate = model.hidden = model.head_dim = 64;
+  model.intermediate = model.hidden = 64;
+  model.head_dim = 256;
   model.heads = model.kv_heads = 1;
   const auto peak = [&](int64_t window, DeviceKind device) {
     model.sliding_window = window;
     return Estimated(job, inspection, device).peak_allocated;
   };
   EXPECT_EQ(peak(kLength, DeviceKind::kCpu), peak(0, DeviceKind::kCpu));
-  EXPECT_GT(peak(kLength - 1, DeviceKind::kCpu) - peak(0, DeviceKind::kCpu),
-            kLength * kLength * 4 * 4 / 5);
-  EXPECT_LE(peak(kLength - 1, DeviceKind::kCpu) - peak(0, DeviceKind::kCpu), kLength * kLength * 4);
+  const int64_t more = peak(kLength - 1, DeviceKind::kCpu) - peak(0, DeviceKind::kCpu);
+  EXPECT_GT(more, 0);
+  EXPECT_LT(more, kLength * kLength) << "not a number for each pair of positions";
   EXPECT_EQ(peak(kLength - 1, DeviceKind::kCuda), peak(0, DeviceKind::kCuda));
 }
 

@@ -6,8 +6,6 @@
 #include <ATen/ops/_scaled_dot_product_efficient_attention_backward.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_backward.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/repeat_interleave.h>
 #include <ATen/record_function.h>
@@ -15,6 +13,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "worker/rank/ops/cpu_attention.h"
 #include "worker/rank/ops/local_attention.h"
 #include "worker/rank/ops/segment_attention.h"
 #include "worker/rank/profile/range_names.h"
@@ -71,19 +70,12 @@ at::Tensor SumGroups(const at::Tensor& grad, const HeadShape& s) {
   return grad.reshape({s.batch, s.kv_heads, s.heads / s.kv_heads, s.length, grad.size(3)}).sum(2);
 }
 
-double Scale(const HeadShape& shape) {
-  return 1.0 / std::sqrt(static_cast<double>(shape.head_dim));
-}
-
 // Of rows that attend to all others of their sample, or to all before them.
 AttentionSaved WholeAttention(const KernelHeads& h, Backend backend, const HeadShape& s) {
   AttentionSaved saved{.backend = backend};
-  const double scale = Scale(s);
+  const double scale = ScaleOf(s);
   switch (backend) {
-    case Backend::kCpu:
-      std::tie(saved.out, saved.logsumexp) = at::_scaled_dot_product_flash_attention_for_cpu(
-          h.q, h.k, h.v, 0, s.is_causal, std::nullopt, scale);
-      break;
+    case Backend::kCpu: return CpuAttention(h, s);
     case Backend::kEfficient:
       std::tie(saved.out, saved.logsumexp, saved.philox_seed, saved.philox_offset) =
           at::_scaled_dot_product_efficient_attention(h.q, h.k, h.v, std::nullopt,
@@ -115,13 +107,10 @@ AttentionSaved WholeAttention(const KernelHeads& h, Backend backend, const HeadS
 KernelHeads WholeAttentionBackward(const at::Tensor& dout, const KernelHeads& h,
                                    const at::Tensor& out, const AttentionSaved& saved,
                                    const HeadShape& s) {
-  const double scale = Scale(s);
+  const double scale = ScaleOf(s);
   KernelHeads g;
   switch (saved.backend) {
-    case Backend::kCpu:
-      std::tie(g.q, g.k, g.v) = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-          dout, h.q, h.k, h.v, out, saved.logsumexp, 0, s.is_causal, std::nullopt, scale);
-      break;
+    case Backend::kCpu: return CpuAttentionBackward(dout, h, out, saved, s);
     case Backend::kEfficient: {
       at::Tensor unused;
       std::tie(g.q, g.k, g.v, unused) = at::_scaled_dot_product_efficient_attention_backward(
@@ -144,6 +133,10 @@ KernelHeads WholeAttentionBackward(const at::Tensor& dout, const KernelHeads& h,
 }
 
 }  // namespace
+
+double ScaleOf(const HeadShape& shape) {
+  return 1.0 / std::sqrt(static_cast<double>(shape.head_dim));
+}
 
 std::pair<at::Tensor, AttentionSaved> Attention(const at::Tensor& qkv, const HeadShape& s,
                                                 bool deterministic) {

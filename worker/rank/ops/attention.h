@@ -2,8 +2,8 @@
 // and backward kernels: cuDNN or flash (Dao 2023) for 16-bit CUDA, memory-efficient for fp32 CUDA,
 // the CPU's flash kernel there (in fp32). Where rows attend to their own past only, right-padding
 // needs no mask. Packed rows are attended to apart (segment_attention.h), and rows longer than
-// their window by other kernels (local_attention.h). head_dim of any size: padded to a multiple of
-// 8 where a kernel wants that.
+// their window by other kernels (local_attention.h, cpu_attention.h). head_dim of any size:
+// padded to a multiple of 8 where a kernel wants that.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,6 +24,9 @@ struct AttentionSaved {
 struct AttentionGrads {
   at::Tensor q, k, v;  // [batch, heads or kv_heads, length, D], strides as they come
 };
+
+// Of the scores: 1 / √D.
+double ScaleOf(const HeadShape& shape);
 
 // qkv [N, packed] (rotated already) → [N, heads · D]. deterministic: a backend whose backward adds
 // in a fixed order.

@@ -8,7 +8,6 @@
 #include <ATen/ops/softmax.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -75,7 +74,7 @@ at::Tensor KvCache::AttendPast(const Entry& entry, const TextSpan& span, const a
   const int64_t group = shape.heads / shape.kv_heads;
   const at::Tensor k = entry.k.narrow(1, begin, end - begin).unsqueeze(1),
                    v = entry.v.narrow(1, begin, end - begin).unsqueeze(1);
-  const double scale = 1.0 / std::sqrt(static_cast<double>(shape.head_dim));
+  const double scale = ScaleOf(shape);
   const at::Tensor queries = q.reshape({shape.kv_heads, group, span.count, shape.head_dim});
   at::Tensor scores = at::matmul(queries, k.transpose(2, 3));
   scores = scores.to(scores.scalar_type() == at::kDouble ? at::kDouble : at::kFloat) * scale;

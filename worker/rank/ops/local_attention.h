@@ -1,6 +1,6 @@
 // Causal attention of each position to so many before it, itself included (Beltagy et al. 2020). On
 // a GPU it is by the kernels that take a window: flash for 16 bits, memory-efficient for fp32. On a
-// CPU it is by a mask. Inside this room only.
+// CPU it is by pieces (cpu_attention.h). Inside this room only.
 #pragma once
 
 #include "worker/rank/ops/attention.h"
@@ -11,6 +11,9 @@ namespace trainctl::ops {
 struct KernelHeads {
   at::Tensor q, k, v;
 };
+
+// _efficient_attention_forward's custom_mask_type.
+inline constexpr int64_t kNoMask = 0, kCausalMask = 1;
 
 // Whether there are positions that the window hides. CHECKs that the others are those before.
 bool IsLocal(const HeadShape& shape);

@@ -9,7 +9,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/repeat_interleave.h>
 
-#include <cmath>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -21,17 +20,12 @@ namespace {
 
 using Backend = AttentionSaved::Backend;
 
-constexpr int64_t kHeadDimMultiple = 8;          // of the GPU's kernels
-constexpr int64_t kNoMask = 0, kCausalMask = 1;  // _efficient_attention_forward's custom_mask_type
+constexpr int64_t kHeadDimMultiple = 8;  // of the GPU's kernels
 
 // [N, heads, D padded]: as the kernels of variable length take them.
 struct FlatHeads {
   at::Tensor q, k, v;
 };
-
-double ScaleOf(const HeadShape& shape) {
-  return 1.0 / std::sqrt(static_cast<double>(shape.head_dim));
-}
 
 int64_t PaddingOf(const HeadShape& shape) {
   return (kHeadDimMultiple - shape.head_dim % kHeadDimMultiple) % kHeadDimMultiple;
