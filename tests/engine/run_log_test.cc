@@ -28,6 +28,22 @@ TEST(RunLog, TellsAStepWithItsLossSpeedMemoryAndLearningRate) {
             "    12.0 s  step 1/9  loss 2.5  51.1 tokens/s  peak 1.50 GiB  lr 1e-05\n");
 }
 
+TEST(RunLog, TellsThousandsAsAllElseDoes) {
+  const auto rate_of = [](double rate) {
+    RunLog log(0);
+    LoggedStep step = Step(1);
+    step.tokens_per_second = rate;
+    log.Stepped(step, 0);
+    const std::string told = log.Take(0, true);
+    const size_t end = told.find(" tokens/s"), begin = told.rfind("  ", end) + 2;
+    return told.substr(begin, end - begin);
+  };
+  EXPECT_EQ(rate_of(99.94), "99.9");
+  EXPECT_EQ(rate_of(999), "999");
+  EXPECT_EQ(rate_of(6099.3), "6,099");
+  EXPECT_EQ(rate_of(1234567), "1,234,567");
+}
+
 TEST(RunLog, TellsOneStepASecondTheLatestAndTheLastOneInAnyCase) {
   RunLog log(0);
   std::string told;

@@ -16,6 +16,14 @@ std::string Formatted(const char* format, double value) {
   return text;
 }
 
+// "99.5", "6,099".
+std::string RateText(double rate) {
+  if (rate < 100) return Formatted("%.1f", rate);
+  std::string text = Formatted("%.0f", rate);
+  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
 std::string StepName(int64_t steps_done, int64_t steps) {
   return "step " + std::to_string(steps_done) + "/" + std::to_string(steps);
 }
@@ -64,9 +72,8 @@ void RunLog::AddStep() {
   const auto& [step, time] = *step_;
   const std::string loss = step.loss ? Formatted("loss %.4g", *step.loss) : "no loss";
   Add(time, StepName(step.steps_done, step.steps) + "  " + loss + "  " +
-                Formatted(step.tokens_per_second < 100 ? "%.1f" : "%.0f", step.tokens_per_second) +
-                " tokens/s  peak " + base::FormatBytes(step.peak_allocated_bytes) +
-                Formatted("  lr %.3g", step.lr));
+                RateText(step.tokens_per_second) + " tokens/s  peak " +
+                base::FormatBytes(step.peak_allocated_bytes) + Formatted("  lr %.3g", step.lr));
   step_.reset();
 }
 
