@@ -242,6 +242,23 @@ void WarnOfSharing(const std::vector<Run>& runs, Comparability* found) {
       "file gives a run its host to itself");
 }
 
+// That none of the site's jobs explains. A run that has its host to itself may use it up.
+void WarnOfForeignLoad(const std::vector<Run>& runs, Comparability* found) {
+  std::string text;
+  for (const Run& run : runs) {
+    const auto cpu = job::Reduce(job::Metric::kHostCpu, run.metrics);
+    if (!cpu || cpu->value < kSaturatedPercent || run.job.exclusive || !run.neighbours.empty())
+      continue;
+    text += (text.empty() ? "" : "; ") + NameAndId(run) + " " +
+            std::to_string(std::llround(cpu->value)) + " %";
+  }
+  if (text.empty()) return;
+  found->warnings.push_back("a host's processors were saturated though no other job ran there (" +
+                            text +
+                            "): programs that are not the site's may have slowed the run; "
+                            "trainctl top shows who uses a host");
+}
+
 // Of those that any rank traced.
 int64_t StepsTraced(const Run& run) {
   int64_t traced = 0;
@@ -312,6 +329,7 @@ Comparability ComparabilityOf(const std::vector<Run>& runs) {
     }
   }
   WarnOfSharing(runs, &found);
+  WarnOfForeignLoad(runs, &found);
   WarnOfTraces(runs, &found);
   for (const Run& run : runs) WarnOfInterruptions(run, &found);
   for (const Run& run : runs) {

@@ -164,6 +164,19 @@ TEST(Comparability, WarnsOfRunsThatSharedProcessors) {
           "job file gives a run its host to itself"});
 }
 
+TEST(Comparability, WarnsOfASaturatedHostThatNoOtherJobExplains) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  a.metrics = {OfRank(Summary("host_cpu_percent", 98), 0)};
+  b.metrics = {OfRank(Summary("host_cpu_percent", 60), 0)};
+  EXPECT_EQ(Compare({a, b}, 0).warnings,
+            std::vector<std::string>{
+                "a host's processors were saturated though no other job ran there (a (j1) 98 %): "
+                "programs that are not the site's may have slowed the run; trainctl top shows who "
+                "uses a host"});
+  a.job.exclusive = b.job.exclusive = true;
+  EXPECT_TRUE(Compare({a, b}, 0).warnings.empty()) << "it uses the host up itself";
+}
+
 TEST(Comparability, WarnsOfTracedStepsWhereRunsDoNotHaveThemAlike) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   a.metrics = With(Loop(40, 10, 320, 1e4), {OfRank(Summary("profile_step_seconds", 0.5), 0),
