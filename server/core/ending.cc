@@ -12,6 +12,7 @@ using job::Outcome;
 
 constexpr int64_t kSigKill = 9;
 constexpr int64_t kSigTerm = 15;
+constexpr int64_t kNotLoaded = 127;  // of the dynamic loader, and of a shell
 
 // From cause (0) to consequence.
 int Weight(Outcome outcome) {
@@ -153,6 +154,8 @@ std::string DescribeEnd(const RankRow& rank) {
   if (HasSucceeded(rank))
     return who + (rank.exit.exit_code == 0 ? " succeeded"
                                            : " reported success, then " + ExitText(rank.exit));
+  if (!rank.outcome && rank.exit.exit_code == kNotLoaded)
+    return who + " did not start: trainrank or a library of it can't be loaded, as its log tells";
   if (!rank.outcome)
     return who + " " + ExitText(rank.exit) +
            (rank.exit.exit_code ? " without reporting an outcome" : "");

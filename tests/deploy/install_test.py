@@ -71,6 +71,18 @@ class Installed(unittest.TestCase):
             self.assertTrue(os.access(share / name, os.X_OK), name)
         self.assertTrue((share / "packages/pip-example").is_file())
 
+    def test_quickstart_ends_at_once_where_trainrank_lacks_a_library(self):
+        trainrank = self.prefix / "bin/trainrank"
+        aside = trainrank.rename(trainrank.with_name("aside"))
+        self.addCleanup(aside.replace, trainrank)
+        trainrank.write_text("#!/bin/sh\necho libtorch_cpu.so: cannot open it >&2\nexit 127\n")
+        trainrank.chmod(0o755)
+        result = self.run_program("trainctl", "quickstart", "--dir", str(self.prefix / "no"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("libtorch_cpu.so: cannot open it", result.stderr)
+        self.assertTrue(result.stderr.endswith("(above): nothing could be trained\n"))
+        self.assertNotIn("2 of 4", result.stderr)
+
     def test_each_verb_has_a_man_page_that_man_shows_without_a_fault(self):
         pages = self.prefix / "share/man/man1"
         verbs = self.run_program("trainctl", "--help").stdout.partition("--help\n\n")[2]
