@@ -299,6 +299,7 @@ void Coordinator::DrainDevices(const std::string& target, const std::string& rea
 
 void Coordinator::UndrainDevices(const core::DevicesUndrained& wish, const auth::Caller& caller,
                                  UndrainAnswer answer) {
+  Drain();  // what it ends is told of the state that it meets
   const std::string& target = wish.target;
   const auto worker = state_.workers.find(target);
   if (!core::IsTarget(state_, target) && !state_.drains.contains(target))

@@ -97,8 +97,10 @@ class Choice {
       const Job& left = *state_.live.at(gone);
       std::set<std::string> hosts;
       for (const Rank& rank : left.attempt->ranks) {
-        add(state_.workers.at(rank.row.worker));
-        hosts.insert(state_.workers.at(rank.row.worker).row.host);
+        const Worker& worker = state_.workers.at(rank.row.worker);
+        const bool has_it = worker.holder && worker.holder->job == gone;  // not given back before
+        if (has_it) add(worker);
+        hosts.insert(worker.row.host);
       }
       for (const std::string& host : left.row.spec.exclusive ? hosts : std::set<std::string>()) {
         for (const Worker* worker : state_.hosts.at(host)) {

@@ -69,7 +69,7 @@ void Handle(Turn& turn, const DevicesUndrained& event) {
     const auto worker = turn.state.workers.find(target);
     if (worker == turn.state.workers.end() || !ClearsFaults(event, target)) continue;
     ClearFaults(turn, worker->second);
-    ForgetSlowness(turn, target);
+    ClearSlowness(turn, worker->second);
   }
   Update(turn);
 }

@@ -34,6 +34,11 @@ std::vector<GangPace::Verdict> GangPace::Add(int64_t rank, size_t ranks,
   return {};
 }
 
+void GangPace::Forget(int64_t rank) {
+  const auto streak = streaks_.find(rank);
+  if (streak != streaks_.end()) streak->second = {.last_number = streak->second.last_number};
+}
+
 std::vector<GangPace::Verdict> GangPace::Judge(const Step& step, const SlownessPolicy& policy) {
   std::vector<double> sorted;
   for (const auto& [rank, seconds] : step) sorted.push_back(seconds);

@@ -32,6 +32,8 @@ class GangPace {
   // comes once, and again where it has changed. Steps of which a rank says nothing don't count.
   std::vector<Verdict> Add(int64_t rank, size_t ranks, const job::MetricPoint& point,
                            const SlownessPolicy& policy);
+  // The rank's verdict does not count any more: the same one comes again after as many steps.
+  void Forget(int64_t rank);
 
  private:
   using Step = std::map<int64_t, double>;  // seconds by rank

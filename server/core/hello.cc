@@ -58,11 +58,15 @@ const HeldRank* FindHeld(const WorkerHello& event, const job::RankKey& key) {
   return held == event.held.end() ? nullptr : &*held;
 }
 
-constexpr int64_t kLastAttempt = 1 << 30;  // no job comes so far: whoever says so errs
+// More is lost on no disk: whoever says so errs.
+constexpr int64_t kMostLostJobs = 100'000;
+constexpr int64_t kLastAttempt = 1 << 30;
 
-// The disk may have lost an attempt whose rank the worker holds. Its number is not given again: the
-// reports of the old rank would be taken for the new one's.
+// The disk may have lost an attempt whose rank the worker holds, or its whole job. No number of
+// theirs is given again. Reports of the old rank would be taken for the new one's.
 void NoteLostAttempt(State& state, const job::RankKey& key) {
+  const int64_t jobs_between = key.job.value - state.next_job;
+  if (jobs_between >= 0 && jobs_between < kMostLostJobs) state.next_job = key.job.value + 1;
   const Job* job = FindJob(state, key.job);
   const bool is_lost =
       job == nullptr ? key.job.value >= state.next_job : key.attempt > job->status.attempt;

@@ -33,6 +33,13 @@ void ForgetSlowness(Turn& turn, const std::string& worker) {
   if (turn.state.slow.erase(worker) > 0) turn.Persist(RemoveSlow{worker});
 }
 
+void ClearSlowness(Turn& turn, const Worker& worker) {
+  if (SlownessOf(turn.state, worker.row.name) == nullptr) return;
+  ForgetSlowness(turn, worker.row.name);
+  const LiveRank live = worker.holder ? FindLiveRank(turn.state, *worker.holder) : LiveRank{};
+  if (live.job != nullptr) live.job->attempt->gang_pace.Forget(live.rank->row.key.rank);
+}
+
 void TakeVerdict(Turn& turn, const Job& job, const GangPace::Verdict& verdict) {
   const auto rank = std::ranges::find(job.attempt->ranks, verdict.rank,
                                       [](const Rank& each) { return each.row.key.rank; });

@@ -10,5 +10,7 @@ namespace trainctl::core {
 // What the attempt's steps have shown of one of its ranks.
 void TakeVerdict(Turn& turn, const Job& job, const GangPace::Verdict& verdict);
 void ForgetSlowness(Turn& turn, const std::string& worker);
+// By an operator's word: a rank there that stays slow is marked anew.
+void ClearSlowness(Turn& turn, const Worker& worker);
 
 }  // namespace trainctl::core

@@ -246,9 +246,13 @@ std::string Obstacle(const State& state, const Job& job, const Worker& worker, c
     return base::ToString(worker.holder->job) + " holds " + device +
            Remaining(*state.live.at(worker.holder->job), now);
   }
-  if (!worker.strays.empty())
-    return "a rank of " + base::ToString(worker.strays.front().job) + " is being ended on " +
-           device;
+  if (!worker.strays.empty()) {
+    const job::RankKey& stray = worker.strays.front();
+    const bool is_own = stray.job == job.row.id;
+    return "a rank of " +
+           (is_own ? "its attempt " + std::to_string(stray.attempt) : base::ToString(stray.job)) +
+           " is being ended on " + device;
+  }
   if (!worker.connected) {
     return "worker " + worker.row.name + " is away, and what runs there is not known (trainctl " +
            "workers remove " + worker.row.name + ", if it does not come back)";

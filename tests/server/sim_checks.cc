@@ -20,10 +20,12 @@ void SimCluster::CheckStep(const Actions& actions) {
     if (is_placed) ItsDeviceMeetsItsConstraints(*start);
     if (is_placed) placed.insert(start->key.job);
   }
-  TheFirstInLineIsNotDelayed(state_, now_, placed);
+  const int64_t preempted = preempted_;
   for (const Persist& row : actions.persist) {
     if (const auto* attempt = std::get_if<AttemptRow>(&row)) WhoGivesWayAllowsIt(*attempt);
   }
+  // Whoever gives way ends sooner than was known when others were placed: in a pass before.
+  if (preempted_ == preempted) TheFirstInLineIsNotDelayed(state_, now_, placed);
 }
 
 // Nor beside an attempt before, but for one that the disk lost: nobody knows of it before its

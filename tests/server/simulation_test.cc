@@ -190,11 +190,25 @@ TEST(Simulation, SeedsThatFoundFaultsHold) {
       28505,  // nor who could once a job was late that is being stopped
       6468,   // a job gave way to one that started on other devices at once
   };
-  constexpr std::array<uint64_t, 4> kFoundUnderAll = {
+  constexpr std::array<uint64_t, 18> kFoundUnderAll = {
       17737,  // an attempt that the disk lost was given its number again, beside its ranks
       70691,  // the same
       549,    // who starves was not looked for again after an end that was told late
       853,    // the same
+      71464,  // a job waited for a rank of an attempt of its own that the disk had lost
+      91954,  // a job waited for a rank of one that the disk had lost, whose number it was given
+      19067,  // a pass had placed others before another made a job give way
+      29666,  // the same
+      53334,  // the same
+      8826,   // the disk had lost a report that it had acknowledged, and nobody said it again
+      17371,  // the same
+      20215,  // the same
+      42243,  // the same
+      64478,  // the same
+      69503,  // the same
+      41753,  // an undrain was lost with a kill
+      54726,  // the same
+      58864,  // the same
   };
   Seen& seen = *NewSeen();
   for (const uint64_t seed : kFound) {
