@@ -1,6 +1,7 @@
 #include "server/coordinator/coordinator.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace trainctl::coordinator {
@@ -127,6 +128,9 @@ void Coordinator::Fail(const base::Error& error) {
   effects_.clear();
   held_rows_ = 0;
   urgent_ = false;
+  old_logs_.clear();  // of none of them is it known whether it is marked
+  logs_looked_at_ = {};
+  looks_for_logs_next_ = parts_.clock.Steady() + kThinningRestMicros;
   workers_.EndAll(
       {base::Code::kUnavailable, "the coordinator can't store what it hears: " + error.message});
   for (Queued& queued : std::exchange(queue_, {})) {
@@ -191,30 +195,50 @@ bool Coordinator::FindOldLogs() {
   }
   logs_looked_at_ = found->last;
   old_logs_.assign(found->jobs.begin(), found->jobs.end());
+  std::ranges::copy_if(found->marked, std::back_inserter(marked_logs_),
+                       [this](base::JobId id) { return parts_.logs.Has(id); });
   return true;
 }
 
-// Files go first: who falls in between finds the job again, and nothing of it there. What can't be
-// removed is tried again at the next look.
-void Coordinator::RemoveOldLogs() {
-  const core::Now now = Now();
-  if (!parts_.policy.logs_after_us || now.steady < looks_for_logs_next_) return;
-  if (old_logs_.empty() && !FindOldLogs()) looks_for_logs_next_ = now.steady + kThinningRestMicros;
-  for (int64_t turns = kLogRemovalsATick; turns > 0 && !old_logs_.empty(); --turns) {
-    const base::JobId id = old_logs_.front();
+void Coordinator::MarkLogs(base::JobId id) {
+  const base::WallMicros now = parts_.clock.Wall();
+  const bool any = parts_.logs.Has(id);
+  batch_.logs_removed.push_back({id, now, any});
+  if (!any) return;
+  batch_.audit.push_back({now, "this site's policy", "remove logs", base::ToString(id)});
+  committed_.push_back([this, id](const base::Status& stored) {
+    if (!stored) return;
+    workers_.ForgetLogsOf(id);  // what comes late is not kept
+    marked_logs_.push_back(id);
+  });
+}
+
+// What can't be removed is tried again at the next look.
+void Coordinator::RemoveMarkedLogs() {
+  for (int64_t turns = kLogRemovalsATick; turns > 0 && !marked_logs_.empty(); --turns) {
+    const base::JobId id = marked_logs_.front();
     const std::string job = base::ToString(id);
     const auto removal = parts_.logs.RemoveSome(id, kLogFilesAtOnce);
     if (removal && *removal == LogFiles::Removal::kLeft) return;
-    old_logs_.pop_front();
+    marked_logs_.pop_front();
     if (!removal) {
       parts_.log.Warning("logs_not_removed", {{"job", job}, {"error", removal.error().message}});
-      continue;
+    } else if (*removal == LogFiles::Removal::kDone) {
+      parts_.log.Info("logs_removed", {{"job", job}});
     }
-    const bool any = *removal == LogFiles::Removal::kDone;
-    batch_.logs_removed.push_back({id, now.wall, any});
-    if (!any) continue;
-    parts_.log.Info("logs_removed", {{"job", job}});
-    batch_.audit.push_back({now.wall, "this site's policy", "remove logs", job});
+  }
+}
+
+void Coordinator::RemoveOldLogs() {
+  const base::SteadyMicros now = parts_.clock.Steady();
+  const bool is_stored = batch_.logs_removed.empty();  // what was marked before
+  if (!parts_.policy.logs_after_us || !is_stored) return;
+  RemoveMarkedLogs();
+  if (!marked_logs_.empty() || now < looks_for_logs_next_) return;
+  if (old_logs_.empty() && !FindOldLogs()) looks_for_logs_next_ = now + kThinningRestMicros;
+  for (int64_t turns = kLogRemovalsATick; turns > 0 && !old_logs_.empty(); --turns) {
+    MarkLogs(old_logs_.front());
+    old_logs_.pop_front();
   }
 }
 

@@ -228,10 +228,13 @@ class Coordinator {
   void Apply(core::Event event, Answer committed = {});
   void Drain();
   void ThinPoints();
-  // Of jobs that ended so long ago, in turns that hold back nobody.
+  // Of jobs that ended so long ago, in turns that hold back nobody: first it is stored that they
+  // are removed, then they are.
   void RemoveOldLogs();
   // False: all jobs were looked at.
   bool FindOldLogs();
+  void MarkLogs(base::JobId id);
+  void RemoveMarkedLogs();
   void Hold(core::Actions actions);
   void Commit();
   void OnFlush();
@@ -258,6 +261,8 @@ class Coordinator {
   base::Result<core::Lease> LeaseToChange(const std::string& name, const auth::Caller& caller,
                                           std::string_view rpc) const;
   bool IsPlacedOn(const std::string& worker, const job::RankKey& key);
+  // What becomes of a piece that the worker tells of the rank's output.
+  WorkerSessions::Session::Logs LogsOf(const std::string& worker, const job::RankKey& key);
   void AnswerStored(const store::StoredSubmission& stored, const auth::Caller& caller,
                     const SubmitAnswer& answer);
   const std::vector<job::SiteDevice>& Site();
@@ -269,8 +274,9 @@ class Coordinator {
   bool drain_posted_ = false;
   base::SteadyMicros thins_next_ = 0;
   base::SteadyMicros looks_for_logs_next_ = 0;
-  base::JobId logs_looked_at_;        // up to this job
-  std::deque<base::JobId> old_logs_;  // found, and not removed yet
+  base::JobId logs_looked_at_;           // up to this job
+  std::deque<base::JobId> old_logs_;     // found, and not marked yet
+  std::deque<base::JobId> marked_logs_;  // marked on the disk, and not removed yet
 
   store::Batch batch_;  // rows not committed yet, with what follows their commit
   std::vector<core::Effect> effects_;

@@ -55,6 +55,15 @@ bool Coordinator::IsPlacedOn(const std::string& worker, const job::RankKey& key)
          });
 }
 
+WorkerSessions::Session::Logs Coordinator::LogsOf(const std::string& worker,
+                                                  const job::RankKey& key) {
+  using enum WorkerSessions::Session::Logs;
+  if (!IsPlacedOn(worker, key)) return kForeign;
+  if (core::FindJob(state_, key.job) != nullptr) return kKept;
+  const auto jobs = parts_.reader.Jobs({.jobs = {key.job}, .limit = 1});
+  return jobs && !jobs->empty() && jobs->front().logs_removed_at > 0 ? kRemoved : kKept;
+}
+
 void Coordinator::WorkerReported(const WorkerChannel& channel, core::RankReported report) {
   if (workers_.Hear(report.worker, channel, parts_.clock.Steady()) != nullptr)
     Apply(std::move(report));
@@ -65,11 +74,14 @@ void Coordinator::WorkerLogged(const WorkerChannel& channel, const std::string& 
   const job::RankKey& key = piece.key;
   WorkerSessions::Session* session = workers_.Hear(worker, channel, parts_.clock.Steady());
   if (session == nullptr) return;
-  const auto [placed, is_new] = session->placed_here.try_emplace(key);
-  if (is_new) placed->second = IsPlacedOn(worker, key);
-  if (is_new && !placed->second)
+  using Logs = WorkerSessions::Session::Logs;
+  const auto [known, is_new] = session->logs.try_emplace(key);
+  if (is_new) known->second = LogsOf(worker, key);
+  if (is_new && known->second == Logs::kForeign)
     parts_.log.Warning("log_of_a_foreign_rank", {{"rank", job::ToString(key)}, {"worker", worker}});
-  if (!placed->second) return;
+  if (known->second == Logs::kRemoved)
+    session->log_acks[key] = piece.offset + static_cast<int64_t>(piece.data.size());
+  if (known->second != Logs::kKept) return;
   const auto stored = parts_.logs.Append(key, piece.offset, piece.data, piece.after);
   if (!stored) {
     if (session->stalled_logs.insert(key).second) {

@@ -101,6 +101,11 @@ int64_t LogFiles::End(const job::RankKey& key) {
   return segments.empty() ? 0 : segments.back().End();
 }
 
+bool LogFiles::Has(base::JobId job) const {
+  std::error_code unknown;
+  return fs::exists(Folder(job), unknown);
+}
+
 void LogFiles::Remove(base::JobId job) {
   std::erase_if(known_, [job](const auto& known) { return known.first.job == job; });
   std::error_code gone;

@@ -59,7 +59,9 @@ class LogFiles {
   // are. Empty data: the end is reached.
   base::Result<Piece> Read(const job::RankKey& key, int64_t offset, int64_t max_bytes);
 
-  // All that is kept of the job's ranks.
+  // Whether anything is kept of the job's ranks.
+  bool Has(base::JobId job) const;
+  // All that is.
   void Remove(base::JobId job);
   // The same in turns, of at most so many files each. kLeft: there is more. kIo, kDenied, …: some
   // of it can't be removed.

@@ -59,7 +59,7 @@ void WorkerSessions::SendLogAcks() {
 
 void WorkerSessions::ForgetLogsOf(base::JobId job) {
   for (auto& [worker, session] : sessions_) {
-    std::erase_if(session.placed_here, [job](const auto& rank) { return rank.first.job == job; });
+    std::erase_if(session.logs, [job](const auto& rank) { return rank.first.job == job; });
     std::erase_if(session.stalled_logs,
                   [job](const job::RankKey& rank) { return rank.job == job; });
   }

@@ -25,8 +25,9 @@ class WorkerSessions {
     std::optional<job::HostSample> host;
     std::map<job::RankKey, int64_t> log_acks;  // stored and not yet said
     std::set<job::RankKey> stalled_logs;       // to be told again
-    std::map<job::RankKey, bool>
-        placed_here;  // ranks that it sent logs of: whether they are its to speak of
+    // Of ranks that it sent logs of.
+    enum class Logs { kForeign, kKept, kRemoved };  // not its to speak of; or of a job without any
+    std::map<job::RankKey, Logs> logs;
   };
 
   // Ends the older stream of that process. nullptr: the name has a stream of another process, which

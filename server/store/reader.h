@@ -101,12 +101,12 @@ class Reader {
   // The newest group. jobs empty: there is none.
   virtual base::Result<Found> LatestGroup() = 0;
 
-  // A stretch of the jobs with larger ids: of those that ended before then and whose logs were not
-  // removed.
+  // A stretch of the jobs with larger ids: those that ended before then.
   struct OldLogs {
-    std::vector<base::JobId> jobs;
-    base::JobId last;   // of the stretch: to be asked behind it
-    bool more = false;  // the stretch is not empty
+    std::vector<base::JobId> jobs;    // whose logs are not marked as removed
+    std::vector<base::JobId> marked;  // that are: a kill may have come before the removal
+    base::JobId last;                 // of the stretch: to be asked behind it
+    bool more = false;                // the stretch is not empty
   };
   virtual base::Result<OldLogs> JobsWithOldLogs(base::WallMicros ended_before,
                                                 base::JobId behind) = 0;

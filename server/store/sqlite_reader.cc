@@ -52,14 +52,18 @@ class SqliteReader : public Reader {
                                         base::JobId behind) override {
     constexpr int64_t kJobsAtOnce = 1'000;
     Statement& statement = Query(
-        "SELECT job, state = 'FINISHED' AND ended_at < ? AND job NOT IN (SELECT job FROM "
-        "logs_removed) FROM job_status WHERE job > ? ORDER BY job LIMIT ?");
+        "SELECT job, state = 'FINISHED' AND ended_at < ?, job IN (SELECT job FROM logs_removed) "
+        "FROM job_status WHERE job > ? ORDER BY job LIMIT ?");
     statement.Put(ended_before, behind.value, kJobsAtOnce);
     OldLogs old{.last = behind};
     while (statement.Next()) {
-      int64_t is_old = 0;
-      statement.Get(old.last.value, is_old);
-      if (is_old != 0) old.jobs.push_back(old.last);
+      int64_t is_old = 0, is_marked = 0;
+      statement.Get(old.last.value, is_old, is_marked);
+      if (is_marked != 0) {
+        old.marked.push_back(old.last);
+      } else if (is_old != 0) {
+        old.jobs.push_back(old.last);
+      }
       old.more = true;
     }
     return Answer(std::move(old));

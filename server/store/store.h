@@ -31,7 +31,8 @@ struct AuditRow {
   int64_t id = 0;                    // as it was stored: later ones are larger
 };
 
-// Nothing is kept any more of what the ranks of a FINISHED job wrote.
+// Nothing is to be kept any more of what the ranks of a FINISHED job wrote: stored before the files
+// go.
 struct LogsRemovedRow {
   base::JobId job;
   base::WallMicros at = 0;

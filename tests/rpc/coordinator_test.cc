@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
-#include <span>
 #include <thread>
 
 #include "common/job/after_type.h"
@@ -16,6 +15,7 @@
 #include "proto/trainctl.pb.h"
 #include "server/store/sqlite_store.h"
 #include "server/views/encode_worker.h"
+#include "tests/rpc/flaky_store.h"
 #include "tests/rpc/temporary_folder.h"
 #include "tests/rpc/test_site.h"
 
@@ -29,28 +29,6 @@ std::string Text(const store::AuditRow& row) {
   return row.actor + " at " + row.address + ": " + row.action + " " + row.subject + ", " +
          row.verdict;
 }
-
-// A disk that can be full.
-class FlakyStore : public store::Store {
- public:
-  explicit FlakyStore(store::Store& inner) : inner_(inner) {}
-  base::Status Apply(const store::Batch& batch) override {
-    ++commits;
-    if (is_full) return base::Error{base::Code::kExhausted, "the disk is full"};
-    return inner_.Apply(batch);
-  }
-  base::Result<store::ThinningPiece> ThinPoints(const store::ThinningWish& wish) override {
-    if (is_full) return base::Error{base::Code::kExhausted, "the disk is full"};
-    return inner_.ThinPoints(wish);
-  }
-  base::Result<core::StoredState> LoadState() override { return inner_.LoadState(); }
-
-  bool is_full = false;
-  int commits = 0;
-
- private:
-  store::Store& inner_;
-};
 
 class FakeChannel : public WorkerChannel {
  public:
@@ -331,6 +309,20 @@ TEST_F(CoordinatorTest, AFaultIsKeptOverARestartUntilItsDeviceIsUndrained) {
   EXPECT_TRUE(stored().at(1).cleared);
 }
 
+// What was said before it in the same turn is in its answer.
+TEST_F(CoordinatorTest, UndrainTellsOfTheStateThatItMeets) {
+  Join(channel_);
+  std::promise<base::Result<core::Undrained>> answer;
+  loop_.Call([&] {
+    coordinator_.WorkerToldFaults(channel_, {"a/0", {{79, 5}}});
+    coordinator_.UndrainDevices({"a/0"}, Ops(),
+                                [&](auto what) { answer.set_value(std::move(what)); });
+  });
+  const auto what = answer.get_future().get();
+  ASSERT_TRUE(what.ok()) << what.error().message;
+  EXPECT_EQ(what->ended.size(), 1u);
+}
+
 TEST_F(CoordinatorTest, LogsAreKeptOfRanksThatTheWorkerHas) {
   Join(channel_);
   ASSERT_TRUE(Submit("r1").ok());
@@ -407,62 +399,6 @@ TEST_F(CoordinatorTest, WhatAnOlderStreamStillSaysIsDropped) {
     EXPECT_EQ(session.channel, &newer_);
     EXPECT_FALSE(session.device.has_value());
   });
-}
-
-TEST(Retention, PointsOfAJobThatEndedLongAgoGoAndTheAuditLogSaysSo) {
-  constexpr int64_t kHour = 3'600'000'000, kSteps = 5'000;
-  const rpc_test::TemporaryFolder folder;
-  const auto sqlite = store::OpenSqliteStore(folder.path()).value();
-  const auto reader = store::OpenSqliteReader(folder.path()).value();
-  base::FakeClock clock;
-  LogFiles logs(folder.path() + "/logs");
-  rpc_test::QuietLog log;
-  EventLoop loop;
-  core::JobRow row{.id = {1}, .request_id = "r1"};
-  row.spec = job::FromJson(rpc_test::JobJson("tiny")).value();
-  core::JobStatus status{.state = job::JobState::kFinished, .ended_at = clock.Wall()};
-  status.end = job::AttemptEnd{.outcome = job::Outcome::kSucceeded};
-  core::MetricRows losses{{{1}, 1, 0}, {}};
-  for (int64_t step = 0; step < kSteps; ++step)
-    losses.points.push_back(
-        {"loss", step, std::nullopt, std::nullopt, 1.0 / double(step + 1), step});
-  ASSERT_TRUE(
-      sqlite->Apply({{core::SubmissionRow{"r1"}, row, core::UpdateJob{{1}, status}, losses}, {}})
-          .ok());
-  const auto count = [&] {
-    int64_t points = 0;
-    EXPECT_TRUE(reader
-                    ->Points({1}, {},
-                             [&](std::span<const job::MetricPoint> piece) {
-                               points += static_cast<int64_t>(piece.size());
-                               return true;
-                             })
-                    .ok());
-    return points;
-  };
-  Coordinator coordinator({.loop = loop,
-                           .clock = clock,
-                           .store = *sqlite,
-                           .reader = *reader,
-                           .logs = logs,
-                           .log = log,
-                           .policy = {.points_after_us = kHour}});
-  ASSERT_TRUE(coordinator.Start().ok());
-  loop.Start();
-  loop.Call([&] { EXPECT_EQ(count(), kSteps); });
-  loop.Call([&] { clock.Advance(kHour + 1); });
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  std::vector<store::AuditRow> audit;
-  while (audit.empty() && std::chrono::steady_clock::now() < deadline)
-    loop.Call([&] { audit = reader->Audit(1).value(); });
-  loop.Call([&] {
-    ASSERT_EQ(audit.size(), 1u);
-    EXPECT_EQ(audit[0].action, "thin");
-    EXPECT_EQ(audit[0].subject, "j1");
-    EXPECT_LT(count(), 1'000);
-    EXPECT_THAT(reader->Events({1}).value().back().text, testing::HasSubstr("thinned"));
-  });
-  loop.Stop();
 }
 
 }  // namespace

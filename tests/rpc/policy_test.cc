@@ -7,6 +7,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "common/job/job_json.h"
 #include "tests/rpc/fake_worker.h"
@@ -43,6 +44,14 @@ class PolicyTest : public testing::Test {
     options.policy_file = folder_.path() + "/policy.json";
     std::ofstream(options.policy_file) << policy;
     return coordinator::Daemon::Start(options, clock_, log_);
+  }
+
+  void WaitUntilGone(const std::string& job) {
+    const std::string logs = folder_.path() + "/logs/" + job;
+    const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+    while (std::filesystem::exists(logs) && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
+    EXPECT_FALSE(std::filesystem::exists(logs));
   }
 
   grpc::Status Submit(const std::shared_ptr<grpc::Channel>& channel, const job::JobSpec& spec) {
@@ -181,9 +190,49 @@ TEST_F(PolicyTest, LogsOfAJobThatEndedLongAgoGoAndWhoAsksIsTold) {
     old = Detail(ChannelTo(**daemon), "j1");
   EXPECT_GT(old.logs_removed_at(), old.view().ended_at());
   EXPECT_THAT(old.events(old.events_size() - 1).text(), HasSubstr("its logs were removed"));
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/logs/j1"));
+  WaitUntilGone("j1");
   EXPECT_TRUE(std::filesystem::exists(folder_.path() + "/logs/j2/1/0.log"));
   EXPECT_EQ(Detail(ChannelTo(**daemon), "j2").logs_removed_at(), 0);
+
+  // What comes late is acknowledged, and not kept.
+  FakeWorker late("a/0");
+  late.Connect(ChannelTo(**daemon));
+  const job::RankKey first{base::JobId{1}, 1, 0}, second{base::JobId{2}, 1, 0};
+  late.Log(first, 7, "the end\n");
+  late.WaitForLogAck(first, 15);
+  late.Log(second, 7, "the end\n");
+  late.WaitForLogAck(second, 15);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/logs/j1"));
+  EXPECT_EQ(std::filesystem::file_size(folder_.path() + "/logs/j2/1/0.log"), 15u);
+}
+
+// What is stored then is that they are removed; the files are there still.
+TEST_F(PolicyTest, AKillBeforeTheRemovalOfLogsIsMadeUpFor) {
+  const std::string policy = R"({"retention": {"logs_after": "1h"}})";
+  {
+    FakeWorker worker("a/0");
+    const auto daemon = StartWith(policy);
+    ASSERT_TRUE(daemon) << daemon.error().message;
+    worker.Connect(ChannelTo(**daemon));
+    ASSERT_TRUE(Submit(ChannelTo(**daemon), SmallJob("old")).ok());
+    worker.Succeed(worker.Start());
+    WaitForTheEnd(ChannelTo(**daemon), "j1");
+    worker.Disconnect();
+  }
+  clock_.Move(std::chrono::hours(2));
+  {
+    const auto daemon = StartWith(policy);
+    ASSERT_TRUE(daemon) << daemon.error().message;
+    const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+    while (Detail(ChannelTo(**daemon), "j1").logs_removed_at() == 0 &&
+           std::chrono::steady_clock::now() < deadline)
+      continue;
+  }
+  std::filesystem::create_directories(folder_.path() + "/logs/j1/1");
+  std::ofstream(folder_.path() + "/logs/j1/1/0.log") << "step 1\n";
+  const auto daemon = StartWith(policy);
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  WaitUntilGone("j1");
 }
 
 // Nobody may unlink in /proc, root neither.
@@ -215,9 +264,8 @@ TEST_F(PolicyTest, AJobWhoseLogsCannotBeRemovedHoldsBackNoOther) {
   while (Detail(ChannelTo(**daemon), "j2").logs_removed_at() == 0 &&
          std::chrono::steady_clock::now() < deadline)
     continue;
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/logs/j2"));
+  WaitUntilGone("j2");
   EXPECT_TRUE(std::filesystem::is_symlink(stubborn));
-  EXPECT_EQ(Detail(ChannelTo(**daemon), "j1").logs_removed_at(), 0);
 }
 
 }  // namespace
