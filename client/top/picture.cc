@@ -6,6 +6,7 @@
 
 #include "client/show/escaping.h"
 #include "client/show/format.h"
+#include "client/show/job_listing.h"
 #include "client/show/worker_state.h"
 #include "client/top/device_rows.h"
 #include "client/top/grid.h"
@@ -83,13 +84,18 @@ std::string TitleRow(const SiteView& site, const Paper& paper) {
                    paper);
 }
 
+std::string CancelQuestion(const v1::JobView& job, int64_t now, bool again) {
+  const std::string name = NameWithId(OneLine(job.name()), job.id());
+  if (!again) return "End " + name + "? y ends it; any other key does not.";
+  const std::string owner = job.owner().empty() ? "" : " of " + OneLine(job.owner());
+  return "Really? " + name + owner + " has trained for " + FormatClock(ElapsedSeconds(job, now)) +
+         ". y ends it; any other key does not.";
+}
+
 std::string KeysRow(const std::string& keys, const SiteView& site, const TopState& state,
                     const Paper& paper) {
-  if (const v1::JobView* job = site.Find(state.to_cancel)) {
-    const std::string name = NameWithId(OneLine(job->name()), job->id());
-    return StyledCut("End " + name + "? y ends it; any other key does not.", Style::kWarning,
-                     paper);
-  }
+  if (const v1::JobView* job = site.Find(state.to_cancel))
+    return StyledCut(CancelQuestion(*job, site.time, state.asks_again), Style::kWarning, paper);
   if (state.types) {
     const std::string typed = "filter: " + state.filter + "_ · Enter keeps it · Esc shows all jobs";
     return StyledCut(typed, Style::kWarning, paper);

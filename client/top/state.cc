@@ -42,11 +42,17 @@ void AskToCancel(const SiteView& site, const std::string& id, TopState* state) {
     state->notice = NameWithId(job->name(), job->id()) + " has ended already.";
   } else {
     state->to_cancel = id;
+    state->asks_again = false;
   }
 }
 
-TopAction Confirm(const KeyPress& key, TopState* state) {
-  if (Is(key, 'y') || Is(key, 'Y')) return TopAction::kCancel;
+TopAction Confirm(const KeyPress& key, const SiteView& site, TopState* state) {
+  if (Is(key, 'y') || Is(key, 'Y')) {
+    const v1::JobView* job = site.Find(state->to_cancel);
+    const bool runs = job != nullptr && StateOf(*job) == job::JobState::kRunning;
+    if (!runs || std::exchange(state->asks_again, true)) return TopAction::kCancel;
+    return TopAction::kNone;
+  }
   state->to_cancel.clear();
   state->notice = "Nothing was cancelled.";
   return TopAction::kNone;
@@ -127,7 +133,7 @@ TopAction Obey(const KeyPress& key, const SiteView& site, TopState* state) {
     TypeFilter(key, state);
     return TopAction::kNone;
   }
-  if (!state->to_cancel.empty()) return Confirm(key, state);
+  if (!state->to_cancel.empty()) return Confirm(key, site, state);
   if (std::exchange(state->help, false)) return TopAction::kNone;
   if (Is(key, '?') || Is(key, 'h')) {
     state->help = true;

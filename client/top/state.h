@@ -11,6 +11,7 @@ namespace trainctl::client {
 struct TopState {
   std::string selected;      // the id of a job
   std::string to_cancel;     // the id of the job whose end is asked for, and not yet confirmed
+  bool asks_again = false;   // it is confirmed once: of a job that runs a second time is asked
   std::string log_of;        // the id of the job whose log is shown; empty: the site is
   int lines_back = 0;        // of the log: how far above its end
   int log_page = 10;         // lines that fit the screen
@@ -31,7 +32,8 @@ enum class TopAction { kNone, kQuit, kCancel };
 // The selection is a job that is there: the same, else the one that took its place, else none.
 void Settle(const SiteView& site, TopState* state);
 
-// kCancel: the end of state->to_cancel is confirmed; whoever asks for it clears that.
+// kCancel: the end of state->to_cancel is confirmed, of a job that runs twice; whoever asks for it
+// clears that.
 TopAction Obey(const KeyPress& key, const SiteView& site, TopState* state);
 
 }  // namespace trainctl::client

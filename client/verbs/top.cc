@@ -208,7 +208,8 @@ class Top : public Verb {
         "anew each second.\n"
         "Keys: q leaves; arrows or j and k select a job; Enter or l opens it with its memory, "
         "ranks, events and log; c ends\n"
-        "it after a y; / filters and s sorts jobs; < and > scroll hosts; d shows all devices; ? "
+        "it after a y, after two where it runs; / filters and s sorts jobs; < and > scroll hosts; "
+        "d shows all devices; ? "
         "tells more.\n"
         "~ is a prediction. Where the output is no terminal it is shown once.");
   }

@@ -205,6 +205,7 @@ TEST(TopKeys, AJobEndsOnlyAfterAConfirmation) {
   EXPECT_EQ(Obey(Letter('q'), site, &state), TopAction::kNone);  // any other key
   EXPECT_EQ(state.to_cancel, "");
   Obey(Letter('c'), site, &state);
+  EXPECT_EQ(Obey(Letter('y'), site, &state), TopAction::kNone) << "it runs";
   EXPECT_EQ(Obey(Letter('y'), site, &state), TopAction::kCancel);
   EXPECT_EQ(state.to_cancel, "j2");
 }
