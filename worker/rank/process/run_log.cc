@@ -20,7 +20,7 @@ std::string Formatted(const char* format, double value) {
 std::string RateText(double rate) {
   if (rate < 100) return Formatted("%.1f", rate);
   std::string text = Formatted("%.0f", rate);
-  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
   return text;
 }
 
