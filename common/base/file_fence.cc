@@ -12,6 +12,9 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
+#include <string>
+#include <system_error>
 
 #include "common/base/descriptor.h"
 #include "common/base/error_number.h"
@@ -52,13 +55,18 @@ uint64_t Known(uint64_t access) {
 }
 
 // Of the program and its libraries, which load more of their kind later.
+// A mapping may bear the name of no file ("/memfd:tsan (deleted)"), whose folder would be "/".
 std::set<std::string> FoldersOfMappedFiles() {
   std::set<std::string> folders;
+  std::error_code ignored;
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
-    const size_t slash = line.find('/');
-    if (slash == std::string::npos) continue;
-    folders.insert(std::filesystem::path(line.substr(slash)).parent_path().string());
+    std::istringstream fields(line);
+    std::string addresses, permissions, offset, device, inode, name;
+    fields >> addresses >> permissions >> offset >> device >> inode >> std::ws;
+    std::getline(fields, name);
+    if (!permissions.ends_with("xp") || !std::filesystem::is_regular_file(name, ignored)) continue;
+    folders.insert(std::filesystem::path(name).parent_path().string());
   }
   return folders;
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,6 +108,19 @@ TEST_F(FileRootsTest, TheKernelKeepsAProcessInWhateverTheName) {
   EXPECT_EQ(InChild([&] { return ErrorOfOpening(At("other/rows.json"), O_RDONLY); }), EACCES);
   EXPECT_EQ(InChild([&] { return ErrorOfOpening(At("mine/link/rows.json"), O_RDONLY); }), EACCES);
   EXPECT_EQ(InChild([&] { return ErrorOfOpening(At("other/new"), O_WRONLY | O_CREAT); }), EACCES);
+}
+
+// A sanitizer maps such memory, and drivers do: its name in /proc/self/maps is "/memfd:x
+// (deleted)".
+TEST_F(FileRootsTest, CodeInMemoryWithoutAFileOpensNoFolder) {
+  if (!HasFileFence()) GTEST_SKIP() << "this kernel has no Landlock";
+  const int memory = ::memfd_create("x", 0);
+  ASSERT_EQ(::ftruncate(memory, 4096), 0);
+  void* code = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, memory, 0);
+  ASSERT_NE(code, MAP_FAILED);
+  EXPECT_EQ(InChild([&] { return ErrorOfOpening(At("other/rows.json"), O_RDONLY); }), EACCES);
+  ::munmap(code, 4096);
+  ::close(memory);
 }
 
 }  // namespace
