@@ -97,6 +97,19 @@ CASES = {
         ),
         False,
     ),
+    # Layers with a window and without it take turns.
+    "ministral": (
+        transformers.MinistralForCausalLM,
+        dict(
+            num_hidden_layers=3,
+            head_dim=20,
+            sliding_window=5,
+            layer_types=["full_attention", "sliding_attention", "full_attention"],
+            tie_word_embeddings=False,
+            rope_parameters=dict(rope_type="default", rope_theta=1e6),
+        ),
+        False,
+    ),
     # Of three layers the first has no window.
     "qwen2_window": (
         transformers.Qwen2ForCausalLM,

@@ -372,9 +372,10 @@ INSTANTIATE_TEST_SUITE_P(Models, BaselineTest,
                          ::testing::Values("llama/gqa", "llama/tied", "llama/head_dim_100",
                                            "families/llama3", "families/llama_biases",
                                            "families/mistral", "families/mistral_window",
-                                           "families/qwen2_window", "families/qwen3_dynamic",
-                                           "families/qwen2", "families/qwen3", "families/opt",
-                                           "families/opt_untied", "families/blip2"));
+                                           "families/ministral", "families/qwen2_window",
+                                           "families/qwen3_dynamic", "families/qwen2",
+                                           "families/qwen3", "families/opt", "families/opt_untied",
+                                           "families/blip2"));
 INSTANTIATE_TEST_SUITE_P(Models, CourseTest,
                          ::testing::Values("llama/gqa", "llama/tied", "llama/head_dim_100"));
 

@@ -286,6 +286,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"families/llama_biases", "families/llama_biases/lora"},
                       Case{"families/mistral", "families/mistral/lora"},
                       Case{"families/mistral_window", "families/mistral_window/lora"},
+                      Case{"families/ministral", "families/ministral/lora"},
                       Case{"families/qwen2_window", "families/qwen2_window/lora"},
                       Case{"families/qwen3_dynamic", "families/qwen3_dynamic/lora"},
                       Case{"families/qwen2", "families/qwen2/lora"},

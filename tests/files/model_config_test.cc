@@ -155,6 +155,17 @@ TEST(ModelConfig, TheTypesOfMistralsLayersAreObeyed) {
   EXPECT_THAT(MessageOf(mistral(no_window + LayerTypes("fsff"))), HasSubstr("layer_types"));
 }
 
+TEST(ModelConfig, MinistralIsReadAsAMistralWhoseLayersMayDiffer) {
+  const auto ministral = [](const std::string& more) {
+    return ShapeOf(Of("MinistralForCausalLM", R"(, "num_key_value_heads": 2)" + more));
+  };
+  EXPECT_EQ(ministral("").family, "ministral");
+  EXPECT_EQ(ministral("").sliding_window, 4096);
+  EXPECT_EQ(ministral("").max_positions, 131072);
+  EXPECT_THAT(ministral(LayerTypes("fsss")).full_layers, ElementsAre(0));
+  EXPECT_EQ(ministral(R"(, "sliding_window": null)").sliding_window, 0);
+}
+
 TEST(ModelConfig, BiasesOfLlamaAreRead) {
   const job::ModelShape shape = ShapeOf(Llama(R"(, "attention_bias": true, "mlp_bias": true)"));
   EXPECT_TRUE(shape.qkv_bias && shape.out_bias && shape.mlp_bias);

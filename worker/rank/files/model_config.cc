@@ -29,24 +29,59 @@ struct FamilyNames {
   const char* model_type;
 };
 
+// Which layers have a window of attention where "layer_types" names none.
+enum class Windows {
+  kNone,           // a window is refused
+  kAll,            // unless "sliding_window" is null
+  kWhereTurnedOn,  // by "use_sliding_window", from the layer "max_window_layers" on
+};
+
 // What differs between the keys of LLaMA and its kin: their defaults are those of transformers.
 struct FamilyKeys {
   FamilyNames names;
-  int64_t kv_heads;  // 0: as many as heads
-  int64_t head_dim;  // 0: hidden_size / num_attention_heads
-  int64_t max_positions;
-  int64_t bos_token, eos_token;
-  bool always_biases_qkv;
-  bool reads_attention_bias;
-  bool reads_mlp_bias;
-  bool head_norms;
+  int64_t kv_heads = 0;  // 0: as many as heads
+  int64_t head_dim = 0;  // 0: hidden_size / num_attention_heads
+  int64_t max_positions = 0;
+  int64_t bos_token = -1, eos_token = -1;
+  bool always_biases_qkv = false;
+  bool reads_attention_bias = false;
+  bool reads_mlp_bias = false;
+  bool head_norms = false;
+  Windows windows = Windows::kNone;
 };
+constexpr FamilyKeys kLlama = {.names = {"LlamaForCausalLM", "llama"},
+                               .max_positions = 2048,
+                               .bos_token = 1,
+                               .eos_token = 2,
+                               .reads_attention_bias = true,
+                               .reads_mlp_bias = true,
+                               .windows = Windows::kNone};
+constexpr FamilyKeys kMistral = {.names = {"MistralForCausalLM", "mistral"},
+                                 .kv_heads = 8,
+                                 .max_positions = 4096 * 32,
+                                 .bos_token = 1,
+                                 .eos_token = 2,
+                                 .windows = Windows::kAll};
+constexpr FamilyKeys kQwen2 = {.names = {"Qwen2ForCausalLM", "qwen2"},
+                               .kv_heads = 32,
+                               .max_positions = 32768,
+                               .always_biases_qkv = true,
+                               .windows = Windows::kWhereTurnedOn};
+constexpr FamilyKeys kQwen3 = {.names = {"Qwen3ForCausalLM", "qwen3"},
+                               .kv_heads = 32,
+                               .head_dim = 128,
+                               .max_positions = 32768,
+                               .reads_attention_bias = true,
+                               .head_norms = true,
+                               .windows = Windows::kWhereTurnedOn};
+
+constexpr FamilyKeys WithNames(FamilyKeys family, FamilyNames names) {
+  family.names = names;
+  return family;
+}
+
 constexpr FamilyKeys kFamilies[] = {
-    {{"LlamaForCausalLM", "llama"}, 0, 0, 2048, 1, 2, false, true, true, false},
-    {{"MistralForCausalLM", "mistral"}, 8, 0, 4096 * 32, 1, 2, false, false, false, false},
-    {{"Qwen2ForCausalLM", "qwen2"}, 32, 0, 32768, -1, -1, true, false, false, false},
-    {{"Qwen3ForCausalLM", "qwen3"}, 32, 128, 32768, -1, -1, false, true, false, true},
-};
+    kLlama, kMistral, WithNames(kMistral, {"MinistralForCausalLM", "ministral"}), kQwen2, kQwen3};
 
 constexpr FamilyNames kOpt = {"OPTForCausalLM", "opt"};
 constexpr FamilyNames kBlip2 = {"Blip2ForConditionalGeneration", "blip-2"};
@@ -88,21 +123,22 @@ void RefuseUnsupported(const JsonObject& config, const FamilyKeys& family) {
 
 // 0: no layer has a window.
 int64_t ReadWindow(const JsonObject& config, const FamilyKeys& family) {
-  const bool is_mistral = family.names.model_type == std::string_view("mistral");
-  if (family.names.model_type == std::string_view("llama")) {
+  if (family.windows == Windows::kNone) {
     config.Only("sliding_window", nullptr);
     return 0;
   }
   constexpr int64_t kDefaultWindow = 4096;
   const bool is_null = config.Has("sliding_window") && config.Get("sliding_window") == nullptr;
-  const bool is_off = is_null || (!is_mistral && !config.Flag("use_sliding_window", false));
+  const bool is_off = is_null || (family.windows == Windows::kWhereTurnedOn &&
+                                  !config.Flag("use_sliding_window", false));
   return is_off ? 0 : config.Integer("sliding_window", 1, kMaxVocab, kDefaultWindow);
 }
 
-// Layers without the window: by "layer_types", which transformers 5 writes, else those below
-// "max_window_layers". Mistral that names none has the window in all layers.
-std::vector<int64_t> ReadFullLayers(const JsonObject& config, const job::ModelShape& shape) {
-  const bool is_mistral = shape.family == "mistral", has_window = shape.sliding_window > 0;
+// Layers without the window: by "layer_types", which transformers 5 writes, else as the family has
+// it.
+std::vector<int64_t> ReadFullLayers(const JsonObject& config, Windows windows,
+                                    const job::ModelShape& shape) {
+  const bool has_window = shape.sliding_window > 0;
   std::vector<int64_t> full;
   if (const json* types = config.Get("layer_types")) {
     bool is_known = types->is_array() && std::ssize(*types) == shape.layers;
@@ -117,7 +153,7 @@ std::vector<int64_t> ReadFullLayers(const JsonObject& config, const job::ModelSh
                       "\"sliding_attention\" where a sliding_window is in use; others are not "
                       "yet supported");
     }
-  } else if (has_window && !is_mistral) {
+  } else if (has_window && windows == Windows::kWhereTurnedOn) {
     constexpr int64_t kDefaultMaxWindowLayers = 28;
     full.resize(std::min(
         shape.layers, config.Integer("max_window_layers", 0, kMaxVocab, kDefaultMaxWindowLayers)));
@@ -129,7 +165,7 @@ std::vector<int64_t> ReadFullLayers(const JsonObject& config, const job::ModelSh
 // A window that no layer has is none.
 void ReadWindows(const JsonObject& config, const FamilyKeys& family, job::ModelShape* shape) {
   shape->sliding_window = ReadWindow(config, family);
-  shape->full_layers = ReadFullLayers(config, *shape);
+  shape->full_layers = ReadFullLayers(config, family.windows, *shape);
   if (std::ssize(shape->full_layers) == shape->layers) shape->sliding_window = 0;
   if (shape->sliding_window == 0) shape->full_layers.clear();
 }

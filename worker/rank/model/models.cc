@@ -19,8 +19,9 @@ std::unique_ptr<Model> MakeOf(const job::ModelShape& shape, const ModelOptions& 
 
 // One family, one row; those of one structure share a file.
 constexpr Family kFamilies[] = {
-    {"llama", MakeOf<Llama>}, {"mistral", MakeOf<Llama>}, {"qwen2", MakeOf<Llama>},
-    {"qwen3", MakeOf<Llama>}, {"opt", MakeOf<Opt>},       {"blip-2", MakeOf<Opt>},
+    {"llama", MakeOf<Llama>}, {"mistral", MakeOf<Llama>}, {"ministral", MakeOf<Llama>},
+    {"qwen2", MakeOf<Llama>}, {"qwen3", MakeOf<Llama>},   {"opt", MakeOf<Opt>},
+    {"blip-2", MakeOf<Opt>},
 };
 
 base::Status CheckJob(const job::ModelShape& shape, const ModelOptions& options) {
