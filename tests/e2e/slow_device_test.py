@@ -75,6 +75,7 @@ class SlowDevice(ClusterTest):
 
         brake.release()
         self.eventually("rank 1 keeps up", 120, lambda: self.slowness()["1"] is None)
+        self.eventually("that is said", 30, lambda: self.said(job, "keeps up with its gang again"))
         self.assertEqual(len(self.said(job, "keeps up with its gang again")), 1)
         self.trainctl("cancel", job)
         self.wait_for_end(job)
