@@ -8,8 +8,10 @@
 #include <chrono>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
+#include "common/base/parse_number.h"
 #include "common/base/secret_file.h"
 #include "common/peer/dial.h"
 #include "common/tls/authority_file.h"
@@ -32,6 +34,8 @@ constexpr int kSilenceMillis = 3'000;
 constexpr int kPingMillis = 3'000;
 constexpr std::chrono::seconds kAcceptPatience{5};
 constexpr std::chrono::milliseconds kHandshakePatience{2000};
+constexpr std::chrono::milliseconds kLongestWait{10'000};  // in all, of who calls too often
+constexpr std::chrono::milliseconds kShortestWait{20};
 
 void SetDeadline(double seconds, grpc::ClientContext* context) {
   context->set_deadline(std::chrono::system_clock::now() +
@@ -49,6 +53,20 @@ grpc::ChannelArguments ChannelOptions() {
   options.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingMillis);
   options.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // no limit
   return options;
+}
+
+// Waits as the coordinator asks who calls too often: nothing of such a call was done. False: it
+// asks nothing, or more than is left, which it takes the wait from.
+bool WaitAsAsked(const grpc::ClientContext& context, std::chrono::milliseconds* left) {
+  const auto& metadata = context.GetServerTrailingMetadata();
+  const auto found = metadata.find(wire::kRetryAfterMs);
+  if (found == metadata.end()) return false;
+  const auto asked = base::ParseNumber({found->second.data(), found->second.size()});
+  if (!asked || *asked < 0 || *asked > left->count()) return false;
+  const auto wait = std::max(kShortestWait, std::chrono::milliseconds(*asked));
+  *left -= wait;
+  std::this_thread::sleep_for(wait);
+  return true;
 }
 
 // What was typed can hold any bytes.
@@ -162,37 +180,25 @@ class GrpcApi : public Api {
 
   base::Status Logs(const v1::LogsRequest& request,
                     const std::function<bool(const v1::LogChunk&)>& on_message) override {
-    const auto stub = Connected();
-    if (!stub) return stub.error();
-    grpc::ClientContext context;
-    AddToken(&context);
-    return ReadAll<v1::LogChunk>((*stub)->Logs(&context, ValidText(request)), &context, on_message);
+    return ReadAll<v1::LogChunk>(&v1::Coordinator::Stub::Logs, request, std::nullopt, on_message);
   }
   base::Status Metrics(const v1::MetricsRequest& request,
                        const std::function<bool(const v1::MetricsResponse&)>& on_message) override {
-    const auto stub = Connected();
-    if (!stub) return stub.error();
-    grpc::ClientContext context;
-    AddToken(&context);
-    return ReadAll<v1::MetricsResponse>((*stub)->Metrics(&context, ValidText(request)), &context,
+    return ReadAll<v1::MetricsResponse>(&v1::Coordinator::Stub::Metrics, request, std::nullopt,
                                         on_message);
   }
   base::Status Watch(const v1::WatchRequest& request, double period_seconds,
                      const std::function<bool(const v1::JobView&)>& on_message) override {
-    const auto stub = Connected();
-    if (!stub) return stub.error();
-    grpc::ClientContext context;
-    SetDeadline(period_seconds, &context);
-    AddToken(&context);
-    bool heard = false;
-    const base::Status status = ReadAll<v1::JobView>((*stub)->Watch(&context, ValidText(request)),
-                                                     &context, [&](const v1::JobView& view) {
-                                                       heard = true;
-                                                       return on_message(view);
-                                                     });
+    bool heard = false, is_over = false;
+    const base::Status status = ReadAll<v1::JobView>(
+        &v1::Coordinator::Stub::Watch, request, period_seconds,
+        [&](const v1::JobView& view) {
+          heard = true;
+          return on_message(view);
+        },
+        &is_over);
     // Nothing heard in a whole period is a dead connection; otherwise the period's end is no error.
-    if (heard && !status.ok() && context.deadline() <= std::chrono::system_clock::now())
-      return base::Ok{};
+    if (heard && !status.ok() && is_over) return base::Ok{};
     return status;
   }
 
@@ -254,32 +260,48 @@ class GrpcApi : public Api {
 
   template <class Response, class Method, class Request>
   base::Result<Response> Call(Method method, const Request& request, double seconds) {
-    const auto stub = Connected();
-    if (!stub) return stub.error();
-    grpc::ClientContext context;
-    SetDeadline(seconds, &context);
-    AddToken(&context);
-    Response response;
-    const grpc::Status status = ((*stub).get()->*method)(&context, ValidText(request), &response);
-    if (status.ok()) return response;
-    if (context.GetServerTrailingMetadata().contains(wire::kAnswered))
-      return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
-    return ToError(status);
+    std::chrono::milliseconds patience = kLongestWait;
+    while (true) {
+      const auto stub = Connected();
+      if (!stub) return stub.error();
+      grpc::ClientContext context;
+      SetDeadline(seconds, &context);
+      AddToken(&context);
+      Response response;
+      const grpc::Status status = ((*stub).get()->*method)(&context, ValidText(request), &response);
+      if (status.ok()) return response;
+      if (WaitAsAsked(context, &patience)) continue;
+      if (context.GetServerTrailingMetadata().contains(wire::kAnswered))
+        return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
+      return ToError(status);
+    }
   }
 
-  template <class Message, class Reader>
-  base::Status ReadAll(std::unique_ptr<Reader> reader, grpc::ClientContext* context,
-                       const std::function<bool(const Message&)>& on_message) {
-    Message message;
-    while (reader->Read(&message)) {
-      if (on_message(message)) continue;
-      context->TryCancel();
-      reader->Finish();
-      return base::Ok{};
+  // seconds: nullopt: for as long as it lasts. is_over: tells whether they have passed.
+  template <class Message, class Method, class Request>
+  base::Status ReadAll(Method method, const Request& request, std::optional<double> seconds,
+                       const std::function<bool(const Message&)>& on_message,
+                       bool* is_over = nullptr) {
+    std::chrono::milliseconds patience = kLongestWait;
+    while (true) {
+      const auto stub = Connected();
+      if (!stub) return stub.error();
+      grpc::ClientContext context;
+      if (seconds) SetDeadline(*seconds, &context);
+      AddToken(&context);
+      const auto reader = ((*stub).get()->*method)(&context, ValidText(request));
+      Message message;
+      while (reader->Read(&message)) {
+        if (on_message(message)) continue;
+        context.TryCancel();
+        reader->Finish();
+        return base::Ok{};
+      }
+      const grpc::Status status = reader->Finish();
+      if (is_over != nullptr) *is_over = context.deadline() <= std::chrono::system_clock::now();
+      if (status.ok()) return base::Ok{};
+      if (!WaitAsAsked(context, &patience)) return ToError(status);
     }
-    const grpc::Status status = reader->Finish();
-    if (!status.ok()) return ToError(status);
-    return base::Ok{};
   }
 
   // Of what did not come from the coordinator, gRPC's wording says little to people.

@@ -16,4 +16,8 @@ base::Code FromGrpcCode(int code);
 // Trailing metadata of each unary answer. A status without it is gRPC's own: nobody answered.
 inline constexpr const char* kAnswered = "trainctl-answered";
 
+// Trailing metadata of a call that was refused because its user calls too often: after how many
+// milliseconds to make it again.
+inline constexpr const char* kRetryAfterMs = "trainctl-retry-after-ms";
+
 }  // namespace trainctl::wire

@@ -46,7 +46,7 @@ class PolicyReader {
     if (const JsonNode* share = root.Find("fair_share")) ReadFairShare(*share, &policy);
     if (const JsonNode* node = root.Find("preemption")) ReadPreemption(*node, &policy);
     if (const JsonNode* most = root.Find("max_queued_jobs"))
-      ReadQueue(*most, &policy.max_queued_jobs);
+      ReadNumber(*most, "max_queued_jobs", &policy.max_queued_jobs);
     if (const JsonNode* retention = root.Find("retention")) ReadRetention(*retention, &policy);
     return policy;
   }
@@ -90,9 +90,9 @@ class PolicyReader {
   }
 
   void ReadUser(const JsonNode& node, std::string_view name, UserPolicy* user) {
-    static constexpr std::array<std::string_view, 6> kKeys = {
-        "max_running_devices", "max_queued_jobs", "min_priority",
-        "max_priority",        "max_time_limit",  "max_leased_devices"};
+    static constexpr std::array<std::string_view, 8> kKeys = {
+        "max_running_devices", "max_queued_jobs",    "min_priority",         "max_priority",
+        "max_time_limit",      "max_leased_devices", "max_calls_per_second", "max_call_burst"};
     const std::string path = "users." + base::Excerpt(std::string(name), job::kShownValueBytes);
     if (!CheckKeys(node, path, kKeys)) return;
     const auto bound = [&](const char* key, std::optional<int64_t>* value) {
@@ -102,6 +102,9 @@ class PolicyReader {
     bound("max_running_devices", &user->max_running_devices);
     bound("max_queued_jobs", &user->max_queued_jobs);
     bound("max_leased_devices", &user->max_leased_devices);
+    bound("max_calls_per_second", &user->max_calls_per_second);
+    if (const JsonNode* burst = node.Find("max_call_burst"))
+      ReadNumber(*burst, path + ".max_call_burst", &user->max_call_burst);
     const auto priority = [&](const char* key, int64_t* value) {
       const JsonNode* found = node.Find(key);
       if (found == nullptr) return;
@@ -163,10 +166,10 @@ class PolicyReader {
     if (seconds) *value = *seconds * 1'000'000;
   }
 
-  void ReadQueue(const JsonNode& node, int64_t* most) {
+  void ReadNumber(const JsonNode& node, const std::string& path, int64_t* value) {
     if (!IsWithin(node, 1, kMostOfAnything))
-      return Refuse("max_queued_jobs", node, "a whole number from 1 to 1000000");
-    *most = node.integer;
+      return Refuse(path, node, "a whole number from 1 to 1000000");
+    *value = node.integer;
   }
 
   static bool IsWithin(const JsonNode& node, int64_t least, int64_t most) {

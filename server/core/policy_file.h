@@ -4,7 +4,8 @@
 //     "users": {
 //       "*":    {"max_running_devices": 8, "max_queued_jobs": 200,
 //                "min_priority": 0, "max_priority": 60, "max_time_limit": "24h",
-//                "max_leased_devices": 4},
+//                "max_leased_devices": 4, "max_calls_per_second": 1000,
+//                "max_call_burst": 10000},
 //       "anna": {"max_running_devices": 16, "max_time_limit": null}
 //     },
 //     "fair_share": {"half_life": "7d"},

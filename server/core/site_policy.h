@@ -1,5 +1,6 @@
 // What a site grants its users: how much each may have, ask and queue, whose jobs go first, and
-// when one may take another's devices. Nothing is bound until a site says so (policy_file.h).
+// when one may take another's devices. Only calls and the queue are bound until a site says so
+// (policy_file.h).
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,8 @@ struct UserPolicy {
   std::optional<int64_t> max_leased_devices;      // of all the user's leases, at any time
   int64_t min_priority = 0;                       // of what a job may ask for
   int64_t max_priority = 100;                     //
+  std::optional<int64_t> max_calls_per_second = 1000;  // of the API and the dashboard together
+  int64_t max_call_burst = 10'000;                     // at once, before they are counted so
 };
 
 // Use counts for a fair share until it is so many half-lives old.

@@ -7,6 +7,7 @@
 
 #include "common/base/file.h"
 #include "common/base/version.h"
+#include "server/auth/call_rate.h"
 #include "server/auth/listen_address.h"
 #include "server/auth/site_keys.h"
 #include "server/coordinator/backup_thread.h"
@@ -71,6 +72,13 @@ base::Result<core::SitePolicy> PolicyOf(const Options& options) {
   return core::ReadSitePolicy(*text, options.policy_file);
 }
 
+auth::CallRate::BoundOf RatesOf(core::SitePolicy policy) {
+  return [policy = std::move(policy)](const std::string& user) {
+    const core::UserPolicy granted = policy.Of(user);
+    return auth::RateBound{granted.max_calls_per_second, granted.max_call_burst};
+  };
+}
+
 }  // namespace
 
 // In order of construction: what is used stands before its users.
@@ -80,6 +88,7 @@ struct Daemon::Parts {
         std::unique_ptr<store::Reader> reader, core::SitePolicy policy)
       : log(log_),
         meters(clock),
+        rate(clock, RatesOf(policy)),
         store(std::make_unique<MeteredStore>(std::move(store_), meters)),
         own_reader(std::move(loop_reader)),
         logs(options.directory + "/logs"),
@@ -109,6 +118,7 @@ struct Daemon::Parts {
 
   EventLog& log;
   meters::Meters meters;
+  auth::CallRate rate;
   std::unique_ptr<store::Store> store;
   std::unique_ptr<store::Reader> own_reader;
   LogFiles logs;
@@ -128,7 +138,7 @@ base::Status Daemon::Parts::Serve(const Options& options, const std::string& ver
   auto reader = store::OpenSqliteReader(options.directory);
   if (!reader) return reader.error();
   auto started = Dashboard::Start(*address, std::move(*reader),
-                                  {loop, coordinator, log, meters, version, options.policy});
+                                  {loop, coordinator, log, meters, rate, version, options.policy});
   if (!started) return started.error();
   dashboard = std::move(*started);
   log.Info("dashboard", {{"address", dashboard->address()}});
@@ -171,7 +181,7 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
   auto server =
       rpc::Server::Start(std::move(*addresses),
                          {parts->loop, parts->reads, parts->backups, parts->coordinator, log,
-                          version, parts->meters, options.policy, options.bounds,
+                          version, parts->meters, parts->rate, options.policy, options.bounds,
                           parts->dashboard ? parts->dashboard->address() : "", parts->keys.get()});
   if (!server) return server.error();
   parts->server = std::move(*server);

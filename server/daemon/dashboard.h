@@ -19,6 +19,7 @@ class Dashboard {
     Coordinator& coordinator;
     EventLog& log;
     const meters::Meters& meters;
+    auth::CallRate& rate;
     std::string version;
     auth::UnixPolicy policy;
   };
@@ -28,7 +29,8 @@ class Dashboard {
                                                         const Parts& parts) {
     std::unique_ptr<Dashboard> dashboard(new Dashboard(std::move(reader), parts));
     auto server = web::Server::Start(
-        address, {.handler = dashboard->api_, .log = parts.log, .policy = parts.policy});
+        address,
+        {.handler = dashboard->api_, .log = parts.log, .rate = parts.rate, .policy = parts.policy});
     if (!server) return server.error();
     dashboard->server_ = std::move(*server);
     return dashboard;
@@ -48,7 +50,7 @@ class Dashboard {
   Dashboard(std::unique_ptr<store::Reader> reader, const Parts& parts)
       : loop_(parts.loop),
         reads_(parts.loop, std::move(reader)),
-        api_({parts.loop, reads_, parts.coordinator, parts.meters, parts.version}) {}
+        api_({parts.loop, reads_, parts.coordinator, parts.meters, parts.rate, parts.version}) {}
 
   EventLoop& loop_;
   ReadThread reads_;

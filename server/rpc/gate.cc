@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/peer/socket_owner.h"
+#include "common/wire/grpc_code.h"
 
 namespace trainctl::rpc {
 namespace {
@@ -42,13 +43,32 @@ std::string AddressOf(const std::string& peer) {
   return endpoint ? peer::ToString(*endpoint) : peer;
 }
 
+// Whose calls are counted together: a user's, else those of an address. On loopback all who can't
+// be proven are one.
+std::string PayerOf(const auth::Caller& caller) {
+  if (!caller.name.empty()) return caller.name;
+  if (!caller.tls) return auth::CallRate::kUnknown;
+  return "whoever calls from " + caller.address.substr(0, caller.address.rfind(':'));
+}
+
+// Workers of the site call when they must, and their number is bounded.
+bool IsWorkersOwn(const auth::Caller& caller, std::string_view rpc) {
+  return caller.is_worker && auth::PermissionOf(rpc).worker;
+}
+
 }  // namespace
 
-base::Result<Permit> Gate::Admit(const grpc::CallbackServerContext& context, std::string_view rpc,
+base::Result<Permit> Gate::Admit(grpc::CallbackServerContext& context, std::string_view rpc,
                                  auth::Caller* who) {
   auth::Caller caller;
   const base::Status known = Identify(context, &caller);
   if (who != nullptr) *who = caller;
+  if (!IsWorkersOwn(caller, rpc)) {
+    if (const auto refusal = rate_.Take(PayerOf(caller))) {
+      context.AddTrailingMetadata(wire::kRetryAfterMs, std::to_string(refusal->wait_ms));
+      return refusal->error;
+    }
+  }
   if (!known) return known.error();
   const base::Status allowed = auth::CheckCall(caller, rpc);
   if (!allowed) return allowed.error();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/base/result.h"
+#include "server/auth/call_rate.h"
 #include "server/auth/permissions.h"
 #include "server/auth/site_keys.h"
 #include "server/auth/unix_policy.h"
@@ -34,13 +35,15 @@ struct Permit {
 
 class Gate {
  public:
-  // The connections outlive it, and the keys; null: no TLS is served.
-  Gate(Connections& connections, auth::UnixPolicy policy, auth::SiteKeys* keys)
-      : connections_(connections), policy_(std::move(policy)), keys_(keys) {}
+  // The connections outlive it, and the rate, and the keys; null: no TLS is served.
+  Gate(Connections& connections, auth::CallRate& rate, auth::UnixPolicy policy,
+       auth::SiteKeys* keys)
+      : connections_(connections), rate_(rate), policy_(std::move(policy)), keys_(keys) {}
 
   // kDenied: who calls can't be proven, or may not make this call. kExhausted: the user has
-  // too many connections. kIo. `who` is then the caller as far as known, if it is asked for.
-  base::Result<Permit> Admit(const grpc::CallbackServerContext& context, std::string_view rpc,
+  // too many connections, or calls too often; the context then tells when to come again. kIo.
+  // `who` is then the caller as far as known, if it is asked for.
+  base::Result<Permit> Admit(grpc::CallbackServerContext& context, std::string_view rpc,
                              auth::Caller* who = nullptr);
 
  private:
@@ -49,6 +52,7 @@ class Gate {
                              auth::Caller* caller) const;
 
   Connections& connections_;
+  auth::CallRate& rate_;
   const auth::UnixPolicy policy_;
   auth::SiteKeys* const keys_;
 };

@@ -88,7 +88,7 @@ std::optional<Connection> Prove(const peer::OpenFile& connection) {
 struct Server::Services {
   explicit Services(const Parts& parts)
       : connections(parts.policy, BoundsOf(parts.bounds)),
-        gate(connections, parts.policy, parts.keys),
+        gate(connections, parts.rate, parts.policy, parts.keys),
         backend{.loop = parts.loop,
                 .reads = parts.reads,
                 .backups = parts.backups,

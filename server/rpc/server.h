@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "server/auth/call_rate.h"
 #include "server/auth/listen_address.h"
 #include "server/auth/site_keys.h"
 #include "server/auth/unix_policy.h"
@@ -32,6 +33,7 @@ class Server {
     coordinator::EventLog& log;
     std::string version;
     meters::Meters& meters;
+    auth::CallRate& rate;
     auth::UnixPolicy policy = {};
     auth::UserBounds bounds = {};
     std::string dashboard = {};      // its address; empty: none is served

@@ -319,7 +319,8 @@ void Api::Metrics(const Request&, Answer answer) {
       answer, [](store::Reader& reader) { return reader.CountJobs(); },
       [this](const store::JobCounts& jobs) {
         return Response{200, std::string(kExpositionType),
-                        SiteMetrics({parts_.coordinator, parts_.meters, jobs, parts_.version})};
+                        SiteMetrics({parts_.coordinator, parts_.meters, parts_.rate.refused(), jobs,
+                                     parts_.version})};
       });
 }
 

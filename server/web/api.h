@@ -25,6 +25,7 @@
 #include <map>
 #include <string>
 
+#include "server/auth/call_rate.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/read_thread.h"
@@ -43,6 +44,7 @@ class Api : public Handler {
     coordinator::ReadThread& reads;         // any thread
     coordinator::Coordinator& coordinator;  // the loop's thread
     const meters::Meters& meters;           // any thread
+    const auth::CallRate& rate;             // any thread
     std::string version;
   };
   explicit Api(Parts parts) : parts_(std::move(parts)) {}

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "server/auth/call_rate.h"
 #include "server/auth/unix_policy.h"
 #include "server/coordinator/event_log.h"
 #include "server/web/http.h"
@@ -32,6 +33,7 @@ std::shared_ptr<T> OwnedBy(const Executor& executor, std::unique_ptr<T> connecti
 struct Shared {
   Handler& handler;  // any thread
   coordinator::EventLog& log;
+  auth::CallRate& rate;
   const auth::UnixPolicy policy;
   const Limits limits;
   std::set<Connection*> open = {};

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kAcceptPause{100};  // out of file descripto
 // `shared` outlives what io holds.
 struct Server::Asio {
   explicit Asio(const Parts& parts)
-      : shared{parts.handler, parts.log, parts.policy, parts.limits} {}
+      : shared{parts.handler, parts.log, parts.rate, parts.policy, parts.limits} {}
 
   base::Status Listen(auth::ListenAddress* address);
   void Accept();

@@ -2,7 +2,7 @@
 //
 // A connection's user is proven by the kernel (common/peer/socket_owner.h), as gRPC's are; there
 // are no cookies and no passwords. Everything has a bound: connections, the bytes of a request's
-// head, the seconds that a peer may take. A request has no body.
+// head, the seconds that a peer may take, and how often a user asks. A request has no body.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "common/base/result.h"
+#include "server/auth/call_rate.h"
 #include "server/auth/listen_address.h"
 #include "server/auth/unix_policy.h"
 #include "server/coordinator/event_log.h"
@@ -27,10 +28,12 @@ struct Limits {
 
 class Server {
  public:
-  // The handler and the log outlive it. Answers are given or dropped before it is destroyed.
+  // The handler, the log and the rate outlive it. Answers are given or dropped before it is
+  // destroyed.
   struct Parts {
     Handler& handler;
     coordinator::EventLog& log;
+    auth::CallRate& rate;
     auth::UnixPolicy policy = {};
     Limits limits = {};
   };

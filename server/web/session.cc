@@ -18,6 +18,7 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 constexpr size_t kLingerBytes = 16 << 10;
+constexpr int kTooManyRequests = 429;
 constexpr std::string_view kLiveFolder = "/api/live/";
 
 std::string_view Text(beast::string_view text) { return {text.data(), text.size()}; }
@@ -67,9 +68,16 @@ class Session : public Connection, public std::enable_shared_from_this<Session> 
     if (!target) return Write(ErrorResponse(target.error()));
     if (!caller_) {
       auto caller = CallerAt(stream_.socket(), shared_.policy);
-      if (!caller) return Write(ErrorResponse(caller.error()));
-      caller_ = std::move(*caller);
+      if (caller) caller_ = std::move(*caller);
+      unknown_ = caller ? base::Status(base::Ok{}) : caller.error();
     }
+    if (const auto refusal =
+            shared_.rate.Take(caller_ ? caller_->name : auth::CallRate::kUnknown)) {
+      Response response = ErrorResponse(refusal->error);
+      response.status = kTooManyRequests;
+      return Write(std::move(response));
+    }
+    if (!caller_) return Write(ErrorResponse(unknown_.error()));
     Request request{std::move(*target), *caller_};
     if (request.target.path.starts_with(kLiveFolder)) return GoLive(std::move(request));
     shared_.handler.Handle(std::move(request), [self = shared_from_this()](Response response) {
@@ -126,6 +134,7 @@ class Session : public Connection, public std::enable_shared_from_this<Session> 
   std::optional<Message> response_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
   std::optional<auth::Caller> caller_;  // once a request was fit
+  base::Status unknown_ = base::Ok{};   // why there is none
   bool keep_alive_ = false;
   bool head_only_ = false;
 };

@@ -153,7 +153,7 @@ void AddHosts(const coordinator::Coordinator& coordinator, Exposition* text) {
 }
 
 // Only RPCs that were called: a site uses few of them.
-void AddCalls(const meters::Meters& meters, Exposition* text) {
+void AddCalls(const meters::Meters& meters, int64_t refused, Exposition* text) {
   text->Family("trainctl_rpc_total", "counter", "Calls that have ended, by how.");
   for (const auto& [rpc, call] : meters.calls()) {
     for (size_t end = 0; end < meters::kCallEnds.size(); ++end) {
@@ -168,6 +168,9 @@ void AddCalls(const meters::Meters& meters, Exposition* text) {
     const meters::Histogram::Counts counts = call.seconds.Read();
     if (counts.all() > 0) text->Samples({{"rpc", std::string(rpc)}}, counts);
   }
+  text->Family("trainctl_calls_refused_total", "counter",
+               "Calls and requests of users who called too often.");
+  text->Sample({}, static_cast<double>(refused));
 }
 
 void AddStore(const meters::Meters& meters, Exposition* text) {
@@ -189,7 +192,7 @@ std::string SiteMetrics(const MetricsSource& source) {
   AddFaults(source.coordinator, &text);
   AddSlow(source.coordinator, &text);
   AddHosts(source.coordinator, &text);
-  AddCalls(source.meters, &text);
+  AddCalls(source.meters, source.refused_calls, &text);
   AddStore(source.meters, &text);
   return text.text();
 }

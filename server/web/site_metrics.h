@@ -2,6 +2,7 @@
 // bounded: states, outcomes, RPCs, and the workers of the inventory up to kMaxWorkers.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "server/coordinator/coordinator.h"
@@ -15,6 +16,7 @@ inline constexpr int kMaxWorkers = 1024;
 struct MetricsSource {
   const coordinator::Coordinator& coordinator;
   const meters::Meters& meters;
+  int64_t refused_calls;  // because their user called too often
   const store::JobCounts& jobs;
   std::string version;
 };

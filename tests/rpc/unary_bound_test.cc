@@ -34,9 +34,10 @@ TEST(UnaryCalls, BeyondTheBoundAreRefusedAtOnceAndTheOthersAnswered) {
   coordinator::ReadThread reads(loop, store::OpenSqliteReader(folder.path()).value());
   coordinator::BackupThread backups(loop, folder.path());
   meters::Meters meters(clock);
+  auth::CallRate rate(clock, [](const std::string&) { return auth::RateBound{}; });
   ASSERT_TRUE(coordinator.Start().ok());
   const auto server = Server::Start({auth::ParseListenAddress("127.0.0.1:0").value()},
-                                    {loop, reads, backups, coordinator, log, "v", meters})
+                                    {loop, reads, backups, coordinator, log, "v", meters, rate})
                           .value();
   const auto stub = v1::Coordinator::NewStub(grpc::CreateChannel(
       auth::ToString(server->addresses().front()), grpc::InsecureChannelCredentials()));

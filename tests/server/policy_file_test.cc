@@ -25,7 +25,9 @@ TEST(PolicyFile, WhatAUsersOwnEntrySaysGoesBeforeEverybodys) {
     "users": {
       "anna": {"max_running_devices": 16, "max_time_limit": null, "min_priority": 10},
       "*": {"max_running_devices": 8, "max_queued_jobs": 200, "max_priority": 60,
-            "max_time_limit": "24h", "max_leased_devices": 4}
+            "max_time_limit": "24h", "max_leased_devices": 4, "max_calls_per_second": 50,
+            "max_call_burst": 200},
+      "ops": {"max_calls_per_second": null}
     },
     "fair_share": {"half_life": "7d"},
     "preemption": {"min_run_time": "5min"},
@@ -45,6 +47,9 @@ TEST(PolicyFile, WhatAUsersOwnEntrySaysGoesBeforeEverybodys) {
   EXPECT_EQ(ben.max_running_devices, 8);
   EXPECT_EQ(ben.min_priority, 0);
   EXPECT_EQ(ben.max_time_limit_seconds, 86'400);
+  EXPECT_EQ(anna.max_calls_per_second, 50);
+  EXPECT_EQ(anna.max_call_burst, 200);
+  EXPECT_EQ(policy->Of("ops").max_calls_per_second, std::nullopt);
   EXPECT_EQ(nobody.max_running_devices, std::nullopt);
   EXPECT_EQ(nobody.max_priority, 100);
   EXPECT_EQ(policy->half_life_us, int64_t{7} * 86'400 * 1'000'000);
@@ -63,13 +68,15 @@ TEST(PolicyFile, TheExampleIsRead) {
   EXPECT_EQ(policy->Of("ops").max_queued_jobs, 200);
 }
 
-TEST(PolicyFile, OfAnEmptyPolicyNothingIsBound) {
+TEST(PolicyFile, OfAnEmptyPolicyCallsAndTheQueueAloneAreBound) {
   const auto policy = ReadSitePolicy("{}", "policy.json");
   ASSERT_TRUE(policy) << policy.error().message;
   EXPECT_EQ(policy->Of("anna").max_running_devices, std::nullopt);
   EXPECT_EQ(policy->Of("anna").max_queued_jobs, std::nullopt);
   EXPECT_EQ(policy->Of("anna").max_leased_devices, std::nullopt);
   EXPECT_EQ(policy->max_queued_jobs, 10'000);
+  EXPECT_EQ(policy->Of("anna").max_calls_per_second, 1000);
+  EXPECT_EQ(policy->Of("anna").max_call_burst, 10'000);
   EXPECT_EQ(policy->half_life_us, std::nullopt);
   EXPECT_EQ(policy->points_after_us, std::nullopt);
   EXPECT_EQ(policy->logs_after_us, std::nullopt);
@@ -78,9 +85,8 @@ TEST(PolicyFile, OfAnEmptyPolicyNothingIsBound) {
 TEST(PolicyFile, AKeyThatIsNotKnownIsNamedWithItsLineAndTheNearestOne) {
   EXPECT_EQ(FaultOf("{\n\"users\": {\n\"anna\": {\"max_runing_devices\": 4}}}"),
             "policy.json:3: users.anna.max_runing_devices: expected one of max_running_devices, "
-            "max_queued_jobs, min_priority, max_priority, max_time_limit, max_leased_devices; "
-            "did you mean "
-            "'max_running_devices'?");
+            "max_queued_jobs, min_priority, max_priority, max_time_limit, max_leased_devices, "
+            "max_calls_per_second, max_call_burst; did you mean 'max_running_devices'?");
   EXPECT_THAT(FaultOf(R"({"user": {}})"),
               HasSubstr("policy.json:1: user: expected one of users, fair_share, preemption, "
                         "max_queued_jobs, retention; did you mean 'users'?"));
@@ -93,7 +99,7 @@ TEST(PolicyFile, EveryFaultIsListed) {
   const std::string fault = FaultOf(R"({
     "users": {
       "*": {"max_running_devices": 0, "max_queued_jobs": "many", "max_time_limit": "24"},
-      "anna": {"min_priority": 70, "max_priority": 60},
+      "anna": {"min_priority": 70, "max_priority": 60, "max_call_burst": null},
       "ben": 4
     },
     "fair_share": {"half_life": "5s"},
@@ -108,6 +114,7 @@ TEST(PolicyFile, EveryFaultIsListed) {
                                "such as \"24h\""));
   EXPECT_THAT(fault, HasSubstr("policy.json:4: users.anna: min_priority 70, max_priority 60: "
                                "expected min_priority to be at most max_priority"));
+  EXPECT_THAT(fault, HasSubstr("users.anna.max_call_burst: null: expected a whole number from 1"));
   EXPECT_THAT(fault, HasSubstr("policy.json:5: users.ben: 4: expected an object with "));
   EXPECT_THAT(fault, HasSubstr("policy.json:7: fair_share.half_life: \"5s\": expected a time from "
                                "1min to 366d"));

@@ -33,11 +33,15 @@ class WebServer : public testing::Test {
  protected:
   void Start(const web::Limits& limits) {
     const auth::ListenAddress any = auth::ParseListenAddress("127.0.0.1:0").value();
-    server_ = web::Server::Start(any, {.handler = handler_, .log = log_, .limits = limits}).value();
+    server_ =
+        web::Server::Start(any, {.handler = handler_, .log = log_, .rate = rate_, .limits = limits})
+            .value();
     address_ = auth::ToString(server_->address());
   }
 
   rpc_test::QuietLog log_;
+  base::SystemClock clock_;
+  auth::CallRate rate_{clock_, [](const std::string&) { return auth::RateBound{}; }};
   EchoHandler handler_;
   std::unique_ptr<web::Server> server_;
   std::string address_;

@@ -24,6 +24,9 @@ WATCH_SECONDS = 60.0
 RETRY_SECONDS = 2.0
 _MAX_TOKEN_BYTES = 64 << 10
 PATIENCE_SECONDS = 600.0  # of who follows something: the coordinator may be restarting
+_RETRY_AFTER = "trainctl-retry-after-ms"
+_LONGEST_WAIT_SECONDS = 10.0  # in all, of who calls too often
+_SHORTEST_WAIT_SECONDS = 0.02
 
 _OPTIONS = [
     ("grpc.max_receive_message_length", 64 << 20),
@@ -93,6 +96,7 @@ class Api:
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         last_heard: float | None = None
+        patience = _RatePatience()
         while True:
             left = WATCH_SECONDS if deadline is None else deadline - time.monotonic()
             if left <= 0:
@@ -111,6 +115,8 @@ class Api:
                 # Nothing heard in a whole period is a dead connection; else its end is no error.
                 if heard and error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
                     continue
+                if patience.waits_as_asked(error):
+                    continue
                 said = self._error(error)
                 if not isinstance(said, Unreachable) or not _bears(last_heard):
                     raise said from None
@@ -122,10 +128,13 @@ class Api:
         call = self._channel.unary_unary(
             _path(method), type(request).SerializeToString, response.FromString
         )
-        try:
-            return call(request, timeout=CALL_SECONDS)
-        except grpc.RpcError as error:
-            raise self._error(error) from None
+        patience = _RatePatience()
+        while True:
+            try:
+                return call(request, timeout=CALL_SECONDS)
+            except grpc.RpcError as error:
+                if not patience.waits_as_asked(error):
+                    raise self._error(error) from None
 
     def _stream(
         self, method: str, request: type[Message], response: type[Response]
@@ -135,10 +144,14 @@ class Api:
         )
 
     def _read(self, method: str, request: Message, response: type[Response]) -> Iterator[Response]:
-        try:
-            yield from self._stream(method, type(request), response)(request)
-        except grpc.RpcError as error:
-            raise self._error(error) from None
+        patience = _RatePatience()
+        while True:
+            try:
+                yield from self._stream(method, type(request), response)(request)
+                return
+            except grpc.RpcError as error:
+                if not patience.waits_as_asked(error):
+                    raise self._error(error) from None
 
     def _error(self, error: grpc.RpcError) -> Error:
         kind = _EXCEPTIONS.get(error.code(), Error)
@@ -151,6 +164,22 @@ class Api:
             f"no answer from the coordinator at {self.server}: {fault or error.details()}. Is it "
             "running there (trainctl local status, systemctl status traincoordinator)?"
         )
+
+
+class _RatePatience:
+    """Waits as the coordinator asks who calls too often: nothing of such a call was done."""
+
+    def __init__(self) -> None:
+        self._left = _LONGEST_WAIT_SECONDS
+
+    def waits_as_asked(self, error: grpc.RpcError) -> bool:
+        asked = dict(error.trailing_metadata() or ()).get(_RETRY_AFTER, "")
+        if not asked.isdecimal() or int(asked) / 1000 > self._left:
+            return False
+        wait = max(_SHORTEST_WAIT_SECONDS, int(asked) / 1000)
+        self._left -= wait
+        time.sleep(wait)
+        return True
 
 
 def _credentials_of(address: Address) -> grpc.ChannelCredentials:
