@@ -37,10 +37,22 @@ TEST(WorkerOptions, RulesOfTheHostMayBeGivenAgain) {
   EXPECT_THAT(options->rules.owners, testing::ElementsAre("anna"));
 }
 
+TEST(WorkerOptions, RanksRunAsTheWorkerOrAsTheOwner) {
+  const auto run_as = [](const std::string& whom) {
+    return ParseOptions({"--coordinator", "a:1", "--dir", "/d", "--run-as", whom});
+  };
+  EXPECT_TRUE(run_as("owner")->rules.run_as_owner);
+  EXPECT_FALSE(run_as("worker")->rules.run_as_owner);
+  EXPECT_EQ(run_as("anna").error().message, "--run-as anna: expected owner or worker");
+  EXPECT_EQ(ParseOptions({"--coordinator", "a:1", "--dir", "/d", "--user", "anna"}).error().message,
+            "--user is of --inspect; a worker has --run-as");
+}
+
 TEST(WorkerOptions, AnInspectionHasRootsAndNoCoordinator) {
-  const auto options = ParseOptions({"--inspect", "--read-root", "/data"});
+  const auto options = ParseOptions({"--inspect", "--user", "anna", "--read-root", "/data"});
   ASSERT_TRUE(options) << options.error().message;
   EXPECT_EQ(options->task, Options::Task::kInspect);
+  EXPECT_EQ(options->user, "anna");
   EXPECT_THAT(options->rules.roots.read, testing::ElementsAre("/data"));
 }
 

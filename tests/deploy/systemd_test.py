@@ -61,6 +61,14 @@ class Units(unittest.TestCase):
         result = self.verify("traincoordinator.service", "trainworker@0.service")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
+    def test_what_ranks_of_their_owners_take_is_a_drop_in(self):
+        section = (checkout.TOP / "README.md").read_text().split("\n## Security\n")[1]
+        drop_in = self.root / "etc/systemd/system/trainworker@.service.d/override.conf"
+        drop_in.parent.mkdir()
+        drop_in.write_text("[Service]\n" + section.split("```\n[Service]\n")[1].split("```")[0])
+        result = self.verify("trainworker@0.service")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
     def test_a_fault_in_one_or_a_missing_program_would_be_seen(self):
         unit = self.root / "etc/systemd/system/traincoordinator.service"
         unit.write_text(unit.read_text().replace("RestartSec=1", "RestartSec=soon"))

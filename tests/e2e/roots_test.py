@@ -1,12 +1,14 @@
-"""A worker whose options say whose jobs run there, and what they read and write."""
+"""A worker whose options say whose jobs run there, as whom, and what they read and write."""
 
 import json
 import os
 import pathlib
+import pwd
 import shutil
+import subprocess
 
 import tls_test
-from cluster import ALPACA, TOP, tiny_job
+from cluster import ALPACA, BIN, TOP, tiny_job
 
 BAD_INPUT = 2  # exit status
 
@@ -59,6 +61,55 @@ class Roots(tls_test.Tls):
     def test_jobs_of_others_are_refused(self):
         refused = self.submit("bob", BAD_INPUT)
         self.assertIn("jobs of bob don't run on this host", refused.stderr)
+
+
+class RunAs(tls_test.Tls):
+    """Ranks of their jobs' owners. Who has a token has an account of that name, or has none."""
+
+    test_a_job_of_a_person_with_a_token_runs_on_a_worker_that_has_joined = None
+    test_who_has_no_token_is_told_so_and_so_is_who_speaks_no_tls = None
+    test_another_program_verifies_the_certificate = None
+
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can start ranks as their owners")
+        self.nobody = pwd.getpwnam("nobody")
+        try:
+            subprocess.run([BIN / "trainrank", "--version"], user=self.nobody.pw_uid, check=True,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        except (PermissionError, subprocess.CalledProcessError):
+            self.skipTest(f"{BIN}, or LibTorch, is closed to other users")
+        super().setUp()
+        self.dir.chmod(0o711)
+        for user in ("nobody", "anna"):
+            token = self.dir / f"{user}.token"
+            self.trainctl("admin", "token", "create", user, "--role", "user", "--to", token)
+            self.add_context(user, token)
+        self.start("trainworker", "--coordinator", self.address, "--keys", self.join(),
+                   "--dir", self.dir / "worker", "--device", "cpu:0",
+                   "--run-as", "owner")  # fmt: skip
+        self.eventually("the worker is there", 60, lambda: self.states() == ["READY"])
+
+    def submit(self, user, status=0, **changes):
+        job = self.dir / "job.json"
+        job.write_text(json.dumps(tiny_job(**changes)))
+        return self.trainctl("--context", user, "submit", job, "--wait", status=status)
+
+    def test_what_a_job_writes_is_its_owners_and_where_they_may_not_write_it_fails(self):
+        theirs, closed = self.dir / "theirs", self.dir / "closed"
+        theirs.mkdir()
+        os.chown(theirs, self.nobody.pw_uid, self.nobody.pw_gid)
+        closed.mkdir(0o700)
+        self.submit("nobody", output__dir=str(theirs / "out"), output__save="final")
+        made = [theirs / "out", *(theirs / "out").rglob("*")]
+        self.assertEqual({path.stat().st_uid for path in made}, {self.nobody.pw_uid}, made)
+        self.trainctl("--context", "nobody", "artifacts", "get", "j1", self.dir / "copy")
+        self.assertTrue((self.dir / "copy" / "model.safetensors").exists())
+        refused = self.submit("nobody", BAD_INPUT, output__dir=str(closed / "out"),
+                              output__save="final")  # fmt: skip
+        self.assertIn("Permission denied", refused.stderr)
+        refused = self.submit("anna", BAD_INPUT)
+        self.assertIn("user 'anna' has no account on this host", refused.stderr)
 
 
 if __name__ == "__main__":

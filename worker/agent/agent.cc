@@ -67,6 +67,10 @@ Agent::~Agent() {
 base::Status Agent::Start() {
   base::Result<WorkerFolder> folder = TakeFolder(options_.directory, options_.incarnation);
   if (!folder) return folder.error();
+  if (options_.rules.run_as_owner) {
+    if (const base::Status opened = OpenWayToRanks(options_.directory); !opened)
+      return opened.error();
+  }
   worker_folder_ = std::move(*folder);
   for (const job::RankKey& key : FindRanks(options_.directory)) {
     spdlog::info("{}: taken up again", job::ToString(key));
@@ -202,7 +206,9 @@ void Agent::Inspect(const v1::InspectAsk& ask) {
   };
   const base::Result<base::FileRoots> roots = RootsOf(options_.rules, ask.owner());
   if (!roots) return tell(roots.error());
-  inspections_.Ask({ask.job_json(), *roots}, tell);
+  const base::Result<std::string> user = UserOf(options_.rules, ask.owner());
+  if (!user) return tell(user.error());
+  inspections_.Ask({ask.job_json(), *roots, *user}, tell);
 }
 
 void Agent::ReadArtifact(const v1::ArtifactAsk& ask) {

@@ -18,6 +18,7 @@
 #include "common/base/descriptor.h"
 #include "common/base/error_number.h"
 #include "common/base/saved_folder.h"
+#include "common/base/unix_account.h"
 
 namespace trainctl::agent {
 namespace {
@@ -60,6 +61,16 @@ bool IsSaved(const base::SavedFile& saved, const struct stat& status) {
          (saved.modified_ns == 0 || saved.modified_ns == modified_ns);
 }
 
+// Whoever runs a rank can record any file as saved by it.
+base::Status TakeRightsOf(const std::string& owner, const HostRules& rules) {
+  const base::Result<std::string> user = UserOf(rules, owner);
+  if (!user) return user.error();
+  if (user->empty()) return base::Ok{};
+  const base::Result<base::UnixAccount> account = base::FindAccount(*user);
+  if (!account) return account.error();
+  return base::BecomeForFiles(*account);
+}
+
 job::ArtifactPiece List(const base::SavedRecord& record) {
   job::ArtifactPiece piece;
   for (const base::SavedFile& file : record.files) piece.files.push_back({file.path, file.bytes});
@@ -94,6 +105,8 @@ Piece ReadArtifact(const job::ArtifactQuestion& question, const HostRules& rules
                        question.path + ": nobody recorded which files were saved there"};
   const base::Result<base::FileRoots> roots = RootsOf(rules, question.owner);
   if (!roots) return roots.error();
+  const base::Status rights = TakeRightsOf(question.owner, rules);
+  if (!rights) return rights.error();
   const base::Result<base::Descriptor> root = OpenRoot(question.path, *record, *roots);
   if (!root) return root.error();
   if (question.file.empty()) return List(*record);

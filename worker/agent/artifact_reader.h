@@ -17,7 +17,8 @@ namespace trainctl::agent {
 
 // kInvalid: there is no record, the offset is negative, or the owner's jobs don't run here.
 // kDenied: it lies outside of what they may read. kNotFound: no such file was saved, or it is gone.
-// kConflict: something else stands in its place. kIo. Blocks.
+// kConflict: something else stands in its place. kIo. Blocks. Where ranks run as their owners, the
+// calling thread has the owner's rights to files from then on.
 base::Result<job::ArtifactPiece> ReadArtifact(const job::ArtifactQuestion& question,
                                               const HostRules& rules = {});
 

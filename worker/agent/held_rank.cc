@@ -106,6 +106,9 @@ base::Status HeldRank::Prepare(const Launch& launch, ShimCommand& command) {
     const bool writes = named.use == base::FileUse::kWrite;
     add(named.needed ? "--needs" : writes ? "--writes" : "--reads", named.key + "=" + named.path);
   }
+  const base::Result<std::string> user = UserOf(launch.rules, plan->owner);
+  if (!user) return base::Error{user.error().code, OfHost(launch, user.error().message)};
+  if (!user->empty()) add("--user", *user);
   for (const std::string& root : plan->roots.read) add("--read-root", root);
   for (const std::string& root : plan->roots.write) add("--write-root", root);
   nlohmann::json attempt = nlohmann::json::object();

@@ -23,6 +23,12 @@ std::string WithOwner(std::string root, const std::string& owner) {
 
 }  // namespace
 
+base::Result<std::string> UserOf(const HostRules& rules, const std::string& owner) {
+  if (!rules.run_as_owner) return std::string();
+  if (owner.empty()) return Refused(owner, "they would run as their owner");
+  return owner;
+}
+
 base::Result<base::FileRoots> RootsOf(const HostRules& rules, const std::string& owner) {
   if (!rules.owners.empty() && std::ranges::find(rules.owners, owner) == rules.owners.end())
     return Refused(owner, "its trainworker --allow-user names others");

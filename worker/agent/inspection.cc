@@ -42,8 +42,11 @@ std::string HowItEnded(int status) {
   return "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
-std::vector<std::string> Command(const std::string& program, const base::FileRoots& roots) {
+std::vector<std::string> Command(const std::string& program,
+                                 const Inspections::Question& question) {
   std::vector<std::string> command = {program, "--inspect"};
+  const base::FileRoots& roots = question.roots;
+  if (!question.user.empty()) command.insert(command.end(), {"--user", question.user});
   for (const std::string& root : roots.read) command.insert(command.end(), {"--read-root", root});
   for (const std::string& root : roots.write) command.insert(command.end(), {"--write-root", root});
   return command;
@@ -80,7 +83,7 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
     base::Result<Pipe> in = MakePipe(), out = MakePipe(), err = MakePipe();
     if (!in || !out || !err)
       return base::Error{base::Code::kUnavailable, "no pipe can be made: too many open files"};
-    const base::Result<pid_t> pid = Spawn({.arguments = Command(options.program, question.roots),
+    const base::Result<pid_t> pid = Spawn({.arguments = Command(options.program, question),
                                            .environment = options.environment,
                                            .input_fd = in->read.get(),
                                            .output_fd = out->write.get(),

@@ -39,6 +39,7 @@ class Inspections {
   struct Question {
     std::string job_json;
     base::FileRoots roots = {};  // of this host, for the job's owner
+    std::string user = {};       // as whom it looks; empty: as the worker
   };
   void Ask(const Question& question, Answer answer);
   static constexpr size_t kMaxRunning = 4;

@@ -1,18 +1,19 @@
 // trainworker: see options.cc for its help.
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <random>
 
 #include "common/base/file_fence.h"
 #include "common/base/random_name.h"
+#include "common/base/unix_account.h"
 #include "common/base/version.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/inspect_job.h"
@@ -27,9 +28,18 @@ extern char** environ;
 namespace trainctl::agent {
 namespace {
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
+// Empty: it is not there.
+std::string ValueIn(const std::vector<std::string>& environment, const std::string& name) {
+  for (const std::string& entry : environment) {
+    if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
+  }
+  return "";
+}
+
+std::vector<std::string> Environment() {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry; ++entry) environment.emplace_back(*entry);
+  return environment;
 }
 
 std::string HostName() {
@@ -65,7 +75,7 @@ AgentOptions MakeAgentOptions(const Options& options) {
   made.labels = options.labels;
   made.rules = options.rules;
   made.host_cpus = ReadHostCpus();
-  for (char** entry = environ; *entry; ++entry) made.environment.emplace_back(*entry);
+  made.environment = Environment();
   made.incarnation = base::RandomName();
   made.uplink.coordinator = options.coordinator;
   made.uplink.coordinator_file = options.coordinator_file;
@@ -92,7 +102,28 @@ int JoinSite(const Options& options) {
   return 0;
 }
 
+// As the user of --user, where one is given.
+int Inspect(const Options& options) {
+  std::vector<std::string> environment = Environment();
+  if (!options.user.empty()) {
+    const auto account = base::FindAccount(options.user);
+    const base::Status become = account ? base::Become(*account) : account.error();
+    const bool is_jobs_fault = !account && account.error().code == base::Code::kDenied;
+    if (!become) return Fail(become.error().message, is_jobs_fault ? 2 : 1);
+    environment = base::EnvironmentOf(*account, std::move(environment));
+  }
+  const auto variable = [&](const char* name) { return ValueIn(environment, name); };
+  return InspectJob(
+      std::cin, {data::CacheFoldersOf(data::ReadCacheEnvironment(variable)), options.rules.roots},
+      std::cout, std::cerr);
+}
+
 int Work(const Options& options) {
+  if (options.rules.run_as_owner) {
+    const base::Status may = base::CheckMayBecomeOthers();
+    if (!may) return Fail("--run-as owner: " + may.error().message, 1);
+    ::umask(077);  // of ranks' folders others see what is handed over alone
+  }
   const base::Result<std::unique_ptr<Device>> device = MakeDevice(options);
   if (!device) return Fail(device.error().message, 1);
   ::signal(SIGPIPE, SIG_IGN);
@@ -133,11 +164,7 @@ int Main(const std::vector<std::string>& arguments) {
     case Options::Task::kProbe:
       std::cout << Probe(ReadHostFacts(), OpenPatiently(OpenNvml));
       return 0;
-    case Options::Task::kInspect:
-      return InspectJob(
-          std::cin,
-          {data::CacheFoldersOf(data::ReadCacheEnvironment(Variable)), options->rules.roots},
-          std::cout, std::cerr);
+    case Options::Task::kInspect: return Inspect(*options);
     case Options::Task::kJoin: return JoinSite(*options);
     case Options::Task::kWork: break;
   }

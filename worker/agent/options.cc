@@ -79,6 +79,12 @@ base::Status AddOwner(const std::string& value, HostRules& rules) {
   return base::Ok{};
 }
 
+base::Status SetRunAs(const std::string& value, HostRules& rules) {
+  if (value != "owner" && value != "worker") return Invalid("--run-as", value, "owner or worker");
+  rules.run_as_owner = value == "owner";
+  return base::Ok{};
+}
+
 base::Status SetOption(const std::string& name, const std::string& value, Options& options) {
   if (name == "--coordinator") return SetCoordinator(value, options);
   if (name == "--device") return SetDevice(value, options);
@@ -89,6 +95,7 @@ base::Status SetOption(const std::string& name, const std::string& value, Option
   if (name == "--read-root") return AddRoot(name, value, options.rules.roots.read);
   if (name == "--write-root") return AddRoot(name, value, options.rules.roots.write);
   if (name == "--allow-user") return AddOwner(value, options.rules);
+  if (name == "--run-as") return SetRunAs(value, options.rules);
   const std::pair<std::string_view, std::string*> texts[] = {
       {"--coordinator-file", &options.coordinator_file},
       {"--coordinator-user", &options.coordinator_user},
@@ -97,6 +104,7 @@ base::Status SetOption(const std::string& name, const std::string& value, Option
       {"--join-token-file", &options.join_token_file},
       {"--dir", &options.directory},
       {"--name", &options.name},
+      {"--user", &options.user},
       {"--rank-program", &options.rank_program},
       {"--shim-program", &options.shim_program},
       {"--data-interface", &options.data_interface}};
@@ -119,6 +127,8 @@ base::Status CheckJoin(const Options& options) {
 
 base::Status CheckWhole(const Options& options) {
   if (options.task == Options::Task::kInspect) return base::Ok{};
+  if (!options.user.empty())
+    return base::Error{base::Code::kInvalid, "--user is of --inspect; a worker has --run-as"};
   if (options.task == Options::Task::kJoin) return CheckJoin(options);
   if (!options.authority_file.empty() || !options.join_token_file.empty()) {
     return base::Error{base::Code::kInvalid,
@@ -208,6 +218,7 @@ Options
   --read-root DIR           jobs read below it only, links followed; may be given again
   --write-root DIR          jobs write below it only, and may read there; may be given again
   --allow-user USER         whose jobs run here (everyone's); may be given again
+  --run-as owner|worker     ranks are processes of their job's owner, which takes root (worker)
   --data-interface ADDRESS  by which other ranks reach this host (that towards the coordinator)
   --rank-program PATH       trainrank (beside this program)
   --shim-program PATH       trainshim (beside this program)

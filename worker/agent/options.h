@@ -32,6 +32,7 @@ struct Options {
   std::string rank_program;  // empty: trainrank beside this program
   std::string shim_program;  // empty: trainshim beside this program
   std::string data_interface;
+  std::string user;    // of --inspect: as whom it looks; empty: as itself
   job::Labels labels;  // for constraints of jobs
   HostRules rules;
 };

@@ -77,4 +77,12 @@ base::Result<WorkerFolder> TakeFolder(const std::string& directory, const std::s
   return WorkerFolder{std::move(*lock), fresh};
 }
 
+base::Status OpenWayToRanks(const std::string& directory) {
+  for (const std::string& folder : {directory, directory + "/ranks"}) {
+    if (::chmod(folder.c_str(), 0711) != 0)
+      return base::OsError("cannot let jobs' owners pass through " + folder, errno);
+  }
+  return base::Ok{};
+}
+
 }  // namespace trainctl::agent

@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <utility>
 
 #include "worker/shim/options.h"
+
+extern char** environ;
 
 int main(int argc, char** argv) {
   namespace base = trainctl::base;
@@ -20,7 +23,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   const base::SystemClock clock;
-  const base::Status ended = shim::Shim(std::get<shim::ShimOptions>(*parsed), clock).Run();
+  auto options = std::get<shim::ShimOptions>(*parsed);
+  for (char** entry = environ; *entry; ++entry) options.environment.emplace_back(*entry);
+  const base::Status ended = shim::Shim(std::move(options), clock).Run();
   if (ended) return 0;
   std::cerr << "trainshim: " << ended.error().message << std::endl;
   return ended.error().code == base::Code::kConflict ? 3 : 1;

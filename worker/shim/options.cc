@@ -27,6 +27,7 @@ Options
   --grace SECONDS      between SIGTERM and SIGKILL when the shim itself gets a SIGTERM (10)
   --cgroup DIR         a cgroup v2 folder in which the rank gets a leaf, if allowed; "none": without (the shim's own)
   --host NAME          this host's, for messages
+  --user NAME          COMMAND runs as this user, with plan.json and scratch of DIR; takes root
   --needs KEY=PATH     a path that must be there before COMMAND runs; may stand several times
   --reads KEY=PATH, --writes KEY=PATH   one that COMMAND reads or writes
   --read-root DIR, --write-root DIR     folders that these paths must lie in, links followed (any)
@@ -78,6 +79,10 @@ std::optional<base::Error> SetOption(std::string_view name, const std::string& v
   }
   if (name == "--host") {
     options.host = value;
+    return std::nullopt;
+  }
+  if (name == "--user") {
+    options.user = value;
     return std::nullopt;
   }
   if (name == "--needs" || name == "--reads" || name == "--writes") {

@@ -3,6 +3,10 @@
 // The kernel ends it when its shim dies (PR_SET_PDEATHSIG). Environment, working directory and
 // umask pass as they are; signals are as after a fresh start.
 //
+// Where a user is named, that process becomes that account's before it looks at anything of the
+// job: it then runs without any right of root's. plan.json and scratch are the account's from then
+// on.
+//
 // In two steps, so that no rank ever runs off the record: Fork makes a process that waits; Release
 // lets it run the program. That process itself looks for the paths that the rank needs, and finds
 // the program. A mount that hangs may hold it there: the shim goes on, and can end it.
@@ -35,17 +39,24 @@ struct LaunchPaths {
   base::FileRoots roots;  // that they must lie in
 };
 
+// Whose process it is, where that is not the shim's own user.
+struct RankUser {
+  std::string name;                      // empty: the shim's own
+  std::string folder;                    // the rank's
+  std::vector<std::string> environment;  // the shim's: NAME=value
+};
+
 class RankProcess {
  public:
   // kIo: no pipe or no process to be had.
   static base::Result<RankProcess> Fork(const std::vector<std::string>& command,
-                                        const LaunchPaths& paths);
+                                        const LaunchPaths& paths, const RankUser& user = {});
 
   // kIo: the process has ended.
   base::Status Release();
   // Whether the program has started: nullopt, not yet. kNotFound: a needed path is missing.
-  // kDenied: a path lies outside of the roots. kIo: the program can't be run. After an error the
-  // process ends.
+  // kDenied: a path lies outside of the roots, or there is no such user for jobs. kIo: the program
+  // can't be run. After an error the process ends.
   std::optional<base::Status> Started();
   // Instead of Release: the process ends without running anything.
   void Abandon() { gate_.Close(); }

@@ -99,7 +99,8 @@ base::Status Shim::Prepare() {
 }
 
 base::Status Shim::Launch() {
-  base::Result<RankProcess> rank = RankProcess::Fork(options_.command, options_.paths);
+  base::Result<RankProcess> rank = RankProcess::Fork(
+      options_.command, options_.paths, {options_.user, options_.folder, options_.environment});
   if (!rank) return rank.error();
   rank_ = std::move(*rank);
   leaf_ = CgroupLeaf::Create(options_.cgroup_parent, "trainctl-" + NameOf(options_.folder) + "-" +

@@ -31,7 +31,9 @@ struct ShimOptions {
   std::string folder;                // rank_folder.h; must be there
   std::vector<std::string> command;  // the rank's program and arguments
   LaunchPaths paths;                 // looked at before the program starts
-  std::string host;                  // this one, for people
+  std::string user;                  // whose process the program is; empty: the shim's own user's
+  std::vector<std::string> environment;  // of this process: NAME=value
+  std::string host;                      // this one, for people
   std::string cgroup_parent;       // a cgroup v2 folder in which the rank gets a leaf where that is
                                    // allowed; empty: none
   double grace_seconds = 10;       // of a SIGTERM to the shim itself
