@@ -51,6 +51,12 @@ std::string Join(const std::vector<std::string>& texts) {
   return joined;
 }
 
+Error Outside(const std::string& where, FileUse use, const std::vector<std::string>& allowed) {
+  const std::string verb = use == FileUse::kRead ? "read" : "write";
+  return {Code::kDenied,
+          where + " lies outside of what this job may " + verb + " here: " + Join(allowed)};
+}
+
 Status Judge(const std::string& path, const std::optional<fs::path>& truth, FileUse use,
              const std::vector<std::string>& allowed) {
   for (const std::string& root : allowed) {
@@ -58,13 +64,17 @@ Status Judge(const std::string& path, const std::optional<fs::path>& truth, File
     const std::optional<fs::path> folder = place.open() ? TruePath(place) : std::nullopt;
     if (folder && truth && IsBelow(*truth, *folder)) return Ok{};
   }
-  const std::string_view verb = use == FileUse::kRead ? "read" : "write";
   std::string where = path;
   if (!truth) where += " (which leads to nothing that can be looked at)";
   if (truth && *truth != fs::path(path).lexically_normal())
     where += " (in truth " + truth->string() + ")";
-  return Error{Code::kDenied, where + " lies outside of what this job may " + std::string(verb) +
-                                  " here: " + Join(allowed)};
+  return Outside(where, use, allowed);
+}
+
+// Without "." and "..", and without a last slash.
+fs::path Plain(const std::string& path) {
+  const fs::path plain = fs::path(path).lexically_normal();
+  return plain.has_filename() || !plain.has_relative_path() ? plain : plain.parent_path();
 }
 
 }  // namespace
@@ -82,6 +92,15 @@ Status CheckWithin(const std::string& path, FileUse use, const FileRoots& roots)
   if (allowed.empty()) return Ok{};
   const bool absolute = fs::path(path).is_absolute();
   return Judge(path, absolute ? TruePathOf(path) : std::nullopt, use, allowed);
+}
+
+Status CheckNamedWithin(const std::string& path, FileUse use, const FileRoots& roots) {
+  const std::vector<std::string> allowed = RootsFor(roots, use);
+  const bool is_within =
+      allowed.empty() || std::ranges::any_of(allowed, [&](const std::string& root) {
+        return IsBelow(Plain(path), Plain(root));
+      });
+  return is_within ? Status(Ok{}) : Outside(path, use, allowed);
 }
 
 Status CheckWithin(const Descriptor& opened, const std::string& path, FileUse use,

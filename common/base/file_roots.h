@@ -3,6 +3,7 @@
 // Thread-safe.
 #pragma once
 
+#include <compare>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace trainctl::base {
 struct FileRoots {
   std::vector<std::string> read;   // besides those of write; empty: anything may be read
   std::vector<std::string> write;  // empty: anything may be written
+  auto operator<=>(const FileRoots&) const = default;
 };
 
 enum class FileUse { kRead, kWrite };
@@ -25,7 +27,9 @@ std::vector<std::string> RootsFor(const FileRoots& roots, FileUse use);
 // leads, and the roots. A path that is not there, or can't be looked at, is judged by the nearest
 // folder above it; a link to nothing is refused.
 Status CheckWithin(const std::string& path, FileUse use, const FileRoots& roots);
-// The same of what was opened as that path.
+// The same by names alone, for whoever can't look at that host's disks: no link is followed.
+Status CheckNamedWithin(const std::string& path, FileUse use, const FileRoots& roots);
+// CheckWithin of what was opened as that path.
 Status CheckWithin(const Descriptor& opened, const std::string& path, FileUse use,
                    const FileRoots& roots);
 

@@ -19,6 +19,7 @@ struct Site {
   const core::State& state;
   const std::vector<job::SiteDevice>& devices;
   store::Reader& reader;
+  const std::string& user;  // who submits
 };
 
 bool BuildsOnAnother(const core::Submission& submission) {
@@ -30,13 +31,26 @@ bool BuildsOnAnother(const core::Submission& submission) {
 base::Result<std::string> ProblemsOf(const core::Submission& submission, bool force,
                                      const Site& site) {
   const auto& [spec, inspection, prediction, is_auto] = submission;
+  const bool is_ruled = !site.state.rules.empty();
+  const auto left =
+      is_ruled ? core::SiteOf(site.state, site.user, spec) : std::vector<job::SiteDevice>();
+  const std::vector<job::SiteDevice>& devices = is_ruled ? left : site.devices;
+  if (devices.empty() && !site.devices.empty())
+    return spec.name + ": no worker of the site lets jobs of " + site.user + " run";
   auto accepted = job::AcceptJob(
       {.job = spec,
        .inspection = inspection,
-       .devices = site.devices,
+       .devices = devices,
        .force = force,
        .claimant = {site.state.site, "", core::EndedJobs(site.state, spec, inspection)}});
   if (!accepted) return spec.name + ": " + accepted.error().message;
+  const bool is_kept_out = is_ruled && job::CheckSite(spec, site.devices).empty() &&
+                           !job::CheckSite(spec, devices).empty();
+  if (is_kept_out) {
+    accepted->problems.front().hint =
+        "other hosts have them, and their workers keep it out (trainworker --read-root, "
+        "--write-root, --allow-user)";
+  }
   const auto earlier = FindResumedRun(site.reader, spec);
   if (!earlier) return earlier.error();
   std::optional<int64_t> steps;
@@ -164,7 +178,7 @@ void Coordinator::Submit(core::JobsSubmitted submission, const auth::Caller& cal
   }
   const base::Status leases = CheckLeases(state_, submission, caller);
   if (!leases) return answer(leases.error());
-  const auto problems = SiteProblems(submission, {state_, Site(), parts_.reader});
+  const auto problems = SiteProblems(submission, {state_, Site(), parts_.reader, caller.name});
   if (!problems) return answer(problems.error());
   if (!problems->empty()) return answer(base::Error{base::Code::kInvalid, *problems});
   for (core::Submission& job : submission.jobs) RaiseToBelieved(&job);

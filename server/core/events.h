@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/ids.h"
 #include "common/base/result.h"
+#include "common/job/host_rules.h"
 #include "common/rank/rank_report.h"
 #include "server/core/rows.h"
 
@@ -61,6 +62,7 @@ struct WorkerHello {
   std::string device_reason;             // why it is not; may be empty
   std::string incarnation;               // of its process; empty: unknown, and taken as a new one
   std::vector<job::DeviceFault> faults;  // as of DeviceFaultsTold
+  job::HostRules rules;                  // what jobs may do there
 };
 
 // The worker's stream ended. last_heard: when its last message came (a shell that ends a silent

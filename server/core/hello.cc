@@ -144,6 +144,7 @@ void Handle(Turn& turn, const WorkerHello& event) {
   const bool is_stored = IsStored(turn.state, event.worker);
   ForgetOtherDevice(turn, event.worker);
   Worker& worker = DescribeWorker(turn.state, event.worker);
+  SetRules(turn.state, worker, event.rules);
   if (worker.lost && worker.holder)
     Say(turn, worker.holder->job, "worker " + worker.row.name + " is back");
   worker.row.last_seen = turn.now.wall;

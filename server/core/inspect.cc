@@ -162,6 +162,7 @@ std::optional<base::JobId> Enqueue(State& state, Job& job) {
   job.demand.inspect_first = NeedsInspection(state, job);
   job.demand.lease = job.lease;
   job.demand.user = QuotaOwner(state, job);
+  job.demand.rules = RulesOn(state, job);
   job.lane = LaneOf(state, job);
   if (job.lane == Lane::kUninspected) state.uninspected.insert(job.place());
   if (job.lane == Lane::kQueue) {
@@ -252,7 +253,7 @@ void Handle(Turn& turn, const JobInspected& event) {
   const auto accepted =
       job::AcceptJob({.job = job.row.spec,
                       .inspection = *inspection,
-                      .devices = Site(turn.state),
+                      .devices = SiteOf(turn.state, job.row.user, job.row.spec),
                       .force = job.row.force,
                       .claimant = {turn.state.site, base::ToString(job.row.id),
                                    EndedJobs(turn.state, job.row.spec, *inspection)}});

@@ -33,6 +33,7 @@ struct Demand {
   int64_t lease = 0;           // under which it runs; 0: none
   std::string user;            // its owner, where they have a quota (quota.h); else empty
   bool inspect_first = false;  // once its devices are free (inspect.h)
+  std::string rules;           // what rules of hosts say of it (reach.h); empty: nothing against it
   auto operator<=>(const Demand&) const = default;
 };
 

@@ -1,6 +1,9 @@
 #include "server/core/reach.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
 
 #include "common/job/constraint.h"
 
@@ -31,17 +34,59 @@ void CountDevice(const FreeDevices& devices, DeviceId id, Reach* reach) {
   if (pool.unleased != entry.device_class) ++reach->parts[pool.unleased].count.leased;
 }
 
-Reach FindReach(const State& state, const job::JobSpec& spec) {
+// What rules say of a job, by their order in State::rules. Empty: nothing against it.
+enum class Verdict : char { kAdmits = 'a', kByName = 'n', kNever = 'x' };
+using Verdicts = std::string;
+
+Verdict VerdictOf(const job::HostRules& rules, const std::string& user, const job::JobSpec& spec) {
+  const base::Status fits = job::CheckByName(rules, user, spec);
+  if (fits) return Verdict::kAdmits;
+  return fits.error().code == base::Code::kDenied ? Verdict::kByName : Verdict::kNever;
+}
+
+Verdicts VerdictsOf(const State& state, const std::string& user, const job::JobSpec& spec) {
+  Verdicts verdicts;
+  for (const auto& [rules, workers] : state.rules)
+    verdicts += static_cast<char>(VerdictOf(rules, user, spec));
+  const bool is_kept_away =
+      verdicts.find_first_not_of(static_cast<char>(Verdict::kAdmits)) != Verdicts::npos;
+  return is_kept_away ? verdicts : Verdicts();
+}
+
+Verdict VerdictAt(const State& state, const Verdicts& verdicts, const Worker& worker) {
+  const auto rules = verdicts.empty() ? state.rules.end() : state.rules.find(worker.rules);
+  if (rules == state.rules.end()) return Verdict::kAdmits;
+  return static_cast<Verdict>(verdicts[std::distance(state.rules.begin(), rules)]);
+}
+
+// The workers that the job reaches, and those whose rules alone keep it away.
+struct Reached {
+  std::vector<const Worker*> workers, barred;
+};
+
+Reached FindWorkers(const State& state, const job::JobSpec& spec, const Verdicts& verdicts) {
+  std::map<Verdict, std::vector<const Worker*>> found;
+  const std::vector<job::Constraint> constraints = WorkerConstraints(spec);
+  for (const Worker* worker : state.devices) {
+    if (worker == nullptr) continue;
+    const job::SiteDevice device = SiteDeviceOf(worker->row);
+    const bool meets = std::ranges::all_of(
+        constraints, [&](const job::Constraint& asked) { return job::Meets(asked, device); });
+    if (meets) found[VerdictAt(state, verdicts, *worker)].push_back(worker);
+  }
+  Reached reached{std::move(found[Verdict::kAdmits]), std::move(found[Verdict::kNever])};
+  std::vector<const Worker*>& unknown = found[Verdict::kByName];
+  auto& side = reached.workers.empty() ? reached.workers : reached.barred;
+  side.insert(side.end(), unknown.begin(), unknown.end());
+  return reached;
+}
+
+Reach FindReach(const State& state, const job::JobSpec& spec, const Verdicts& verdicts) {
   Reach reach;
   reach.version = state.free.version();
-  const std::vector<job::Constraint> constraints = WorkerConstraints(spec);
-  for (size_t id = 0; id < state.devices.size(); ++id) {
-    if (state.devices[id] == nullptr) continue;
-    const job::SiteDevice device = SiteDeviceOf(state.devices[id]->row);
-    const bool is_reached = std::ranges::all_of(
-        constraints, [&](const job::Constraint& asked) { return job::Meets(asked, device); });
-    if (is_reached) CountDevice(state.free, static_cast<DeviceId>(id), &reach);
-  }
+  Reached reached = FindWorkers(state, spec, verdicts);
+  for (const Worker* worker : reached.workers) CountDevice(state.free, worker->device, &reach);
+  reach.barred = std::move(reached.barred);
   return reach;
 }
 
@@ -55,13 +100,16 @@ std::string KeyOf(const job::JobSpec& spec) {
   return key;
 }
 
-std::shared_ptr<const Reach> SharedReach(const State& state, const job::JobSpec& spec) {
+std::shared_ptr<const Reach> SharedReach(const State& state, const Job& job) {
+  const job::JobSpec& spec = job.row.spec;
+  const Verdicts verdicts = RulesOn(state, job);
+  if (!*job.names_workers && verdicts.empty()) return nullptr;
   constexpr size_t kMost = 1000;
   const bool is_old =
       !state.reaches.empty() && state.reaches.begin()->second->version != state.free.version();
   if (is_old || state.reaches.size() >= kMost) state.reaches.clear();
-  std::shared_ptr<const Reach>& reach = state.reaches[KeyOf(spec)];
-  if (!reach) reach = std::make_shared<const Reach>(FindReach(state, spec));
+  std::shared_ptr<const Reach>& reach = state.reaches[KeyOf(spec) + verdicts];
+  if (!reach) reach = std::make_shared<const Reach>(FindReach(state, spec, verdicts));
   return reach;
 }
 
@@ -74,10 +122,51 @@ const Reach::Part* PartOf(const Reach& reach, ClassId id) {
 
 const Reach* ReachOf(const State& state, const Job& job) {
   if (!job.names_workers) job.names_workers = job::NamesWorkers(job.row.spec);
-  if (!*job.names_workers) return nullptr;
-  if (!job.reach || job.reach->version != state.free.version())
-    job.reach = SharedReach(state, job.row.spec);
+  if (!*job.names_workers && state.rules.empty()) return nullptr;
+  if (std::exchange(job.reach_version, state.free.version()) != state.free.version())
+    job.reach = SharedReach(state, job);
   return job.reach.get();
+}
+
+std::string RulesOn(const State& state, const Job& job) {
+  return VerdictsOf(state, job.row.user, job.row.spec);
+}
+
+void RequeueByRules(State& state) {
+  for (auto& [id, job] : state.jobs) {
+    if (job.lane != Lane::kQueue) continue;
+    std::string rules = RulesOn(state, job);
+    if (rules == job.demand.rules) continue;
+    state.queue.Remove(job.demand, job.place(), job.longest_run);
+    job.demand.rules = std::move(rules);
+    state.queue.Add(job.demand, job.place(), job.longest_run, &job);
+  }
+}
+
+std::string WhyBarred(const State& state, const Job& job) {
+  const Reach* reach = ReachOf(state, job);
+  if (reach == nullptr) return "";
+  std::map<std::string, std::string> why;
+  for (const Worker* worker : reach->barred) {
+    const base::Status fits = job::CheckByName(worker->rules, job.row.user, job.row.spec);
+    if (!fits) why.emplace(worker->row.host, fits.error().message);
+  }
+  if (why.empty()) return "";
+  const auto& [host, first] = *why.begin();
+  const std::string others =
+      why.size() == 1 ? "" : "; nor on " + std::to_string(why.size() - 1) + " other hosts";
+  return host + ": " + first + others;
+}
+
+std::vector<job::SiteDevice> SiteOf(const State& state, const std::string& user,
+                                    const job::JobSpec& spec) {
+  const Reached reached = FindWorkers(state, spec, VerdictsOf(state, user, spec));
+  const std::set<const Worker*> barred(reached.barred.begin(), reached.barred.end());
+  std::vector<job::SiteDevice> devices;
+  for (const auto& [name, worker] : state.workers) {
+    if (!barred.contains(&worker)) devices.push_back(SiteDeviceOf(worker.row));
+  }
+  return devices;
 }
 
 bool Reaches(const State& state, const Job& job, DeviceId device) {

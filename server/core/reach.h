@@ -1,14 +1,27 @@
-// The devices that a job may use at all where its constraints name workers, by host or label. A
-// class of device knows no workers, so such a job has a part of each class. Pure; internal to this
-// room.
+// The devices that a job may use at all. Its constraints may name workers, by host or label, and
+// rules of hosts may keep it away. A class of device knows no workers, so such a job has a part of
+// each class. Pure; internal to this room.
+//
+// Rules are judged by names here: links only the host can follow. A host whose roots don't hold a
+// path by its name is passed over where another one's do. Where no other's do, it is tried.
 #pragma once
 
 #include "server/core/state.h"
 
 namespace trainctl::core {
 
-// nullptr: the job names no workers, and any device of a class will do.
+// nullptr: the job names no workers, no rules keep it away, and any device of a class will do.
 const Reach* ReachOf(const State& state, const Job& job);
+
+// What rules of hosts say of the job, as they are now; empty: they let it go anywhere. Jobs of one
+// such text go to the same hosts.
+std::string RulesOn(const State& state, const Job& job);
+// Rules have changed: who waits in the queue stands there by what they say now.
+void RequeueByRules(State& state);
+
+// Why rules keep the job away from hosts that else would do: "b: data.path: /data/x lies outside
+// …". Empty: they don't.
+std::string WhyBarred(const State& state, const Job& job);
 
 // As far as its worker goes.
 bool Reaches(const State& state, const Job& job, placement::DeviceId device);

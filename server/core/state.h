@@ -15,6 +15,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/ids.h"
+#include "common/job/host_rules.h"
 #include "common/job/outcome.h"
 #include "common/job/site.h"
 #include "common/job/worker_state.h"
@@ -90,6 +91,8 @@ enum class Lane { kNone, kFollowing, kBounded, kUninspected, kLeased, kQueue };
 // Whether a class of device will do for a job: not by its constraints, or not by its memory.
 enum class Suits { kNo, kTooSmall, kYes };
 
+struct Worker;
+
 // Of a class, as far as a job's constraints reach (reach.h).
 struct ReachCount {
   int64_t total = 0;    // free or not
@@ -97,6 +100,7 @@ struct ReachCount {
   int64_t leased = 0;   // beside those: like them, but under a lease now
 };
 struct Reach {
+  std::vector<const Worker*> barred;  // whose rules let no such job run, though else they would do
   struct Part {
     std::vector<placement::DeviceId> devices;  // in order
     ReachCount count;
@@ -123,9 +127,10 @@ struct Job {
   mutable std::vector<Suits> suits;           // by class, of `demand`: found when first asked for
   mutable Usable usable;                      // as it was asked for last
   mutable std::optional<bool> names_workers;  // its constraints do; found when first asked for
-  // Where its constraints name workers; found when first asked for, and shared by jobs that name
-  // the same.
+  // Where its constraints name workers, or rules of hosts keep it away; found when first asked for,
+  // and shared by jobs that name the same. null: it may go anywhere.
   mutable std::shared_ptr<const Reach> reach;
+  mutable int64_t reach_version = -1;        // of State::free, when it was found
   int64_t lease = 0;                         // that it runs under; 0: none
   std::set<base::WallMicros> told;           // of leases that begin or end then
   int64_t failed_inspections = 0;            // nobody looked
@@ -161,6 +166,7 @@ struct Worker {
   std::set<int64_t> faults_of_past;
   base::SteadyMicros clean_since = 0;  // of those: its process's first Hello
   std::string incarnation;             // of that process; empty: unknown
+  job::HostRules rules;                // as it said last; none before its first Hello
 };
 
 // Who looks at a job, for whom, since when.
@@ -242,6 +248,8 @@ struct State {
   // Of a job the highest that a worker holds, where that is above all known: the disk lost it.
   std::map<base::JobId, int64_t> lost_attempts;
   mutable std::map<std::string, std::shared_ptr<const Reach>> reaches;  // by what jobs name
+  std::map<job::HostRules, int64_t>
+      rules;  // of the workers, where they bound jobs; and of how many
   Shares shares;
 
   State() = default;
@@ -252,6 +260,10 @@ struct State {
 
 // Every device of the inventory, as checks of jobs want it.
 std::vector<job::SiteDevice> Site(const State& state);
+
+// Those of them that rules of their hosts leave to such a job of this user (reach.h).
+std::vector<job::SiteDevice> SiteOf(const State& state, const std::string& user,
+                                    const job::JobSpec& spec);
 
 // nullptr: FINISHED, or never there.
 const Job* FindJob(const State& state, base::JobId job);

@@ -44,9 +44,11 @@ std::string Devices(int64_t count) {
   return std::to_string(count) + (count == 1 ? " device" : " devices");
 }
 
-// " (host =node1)", where the job names workers.
-std::string WithWhom(const job::JobSpec& spec) {
-  const std::string text = job::WorkersText(spec);
+// " (host =node1; not on b: data.path: …)", where the job names workers or rules keep it away.
+std::string WithWhom(const State& state, const Job& job) {
+  std::string text = job::WorkersText(job.row.spec);
+  if (const std::string why = WhyBarred(state, job); !why.empty())
+    text += (text.empty() ? "not on " : "; not on ") + why;
   return text.empty() ? "" : " (" + text + ")";
 }
 
@@ -68,25 +70,29 @@ std::string WhyUnplaceable(const State& state, const Job& job) {
     const ReachCount count = CountOf(state, job, static_cast<ClassId>(id));
     most = std::max(most, count.total + count.leased);
   }
+  const std::string barred = WhyBarred(state, job);
+  if (most == 0 && has_device && !barred.empty())
+    return "no worker of " + whole + " lets it run: not on " + barred;
   if (most == 0 && has_device)
     return "no worker of " + whole + " meets its constraints: " + job::WorkersText(spec);
   if (most == 0) return "no device of " + whole + " meets its constraints: " + reason;
-  return "needs " + Devices(spec.devices) + " of one model" + WithWhom(spec) + "; " + whole +
+  return "needs " + Devices(spec.devices) + " of one model" + WithWhom(state, job) + "; " + whole +
          " has " + std::to_string(most);
 }
 
 // What the job waits for: "4 devices (host =node1)", "a host of its own".
-std::string Wanted(const job::JobSpec& spec) {
-  if (!spec.exclusive) return Devices(spec.devices) + WithWhom(spec);
+std::string Wanted(const State& state, const Job& job) {
+  const job::JobSpec& spec = job.row.spec;
+  if (!spec.exclusive) return Devices(spec.devices) + WithWhom(state, job);
   const std::string hosts =
       spec.devices == 1 ? "a host of its own" : Devices(spec.devices) + " on hosts of its own";
-  return hosts + WithWhom(spec);
+  return hosts + WithWhom(state, job);
 }
 
 std::string BehindWhom(const State& state, const Job& job, const Ahead& ahead, const Now& now) {
   const Job& blocker = *ahead.blocker;
   std::string text =
-      "behind " + base::ToString(blocker.row.id) + ", which waits for " + Wanted(blocker.row.spec);
+      "behind " + base::ToString(blocker.row.id) + ", which waits for " + Wanted(state, blocker);
   int64_t rest = 0;
   for (const ClassId id : WantedClasses(state, job)) {
     const Hold* hold = ahead.holds.Find(id, blocker.row.id);
@@ -369,17 +375,17 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   if (possible.empty()) return WhyUnplaceable(state, job);
   const std::vector<ClassId> usable = UsableClasses(state, job);
   if (usable.empty())
-    return "waits for " + Wanted(spec) + ": " + WhoTook(state, job, possible, now);
+    return "waits for " + Wanted(state, job) + ": " + WhoTook(state, job, possible, now);
   const Ahead ahead = LookAhead(state, job, now);
   if (!ahead.quotas.Yields(job)) return QuotaReason(state, job, ahead.quotas, now);
   if (ahead.blocker != nullptr) return BehindWhom(state, job, ahead, now);
-  if (spec.exclusive) return "waits for " + Wanted(spec) + Obstacles(state, job, usable, now);
+  if (spec.exclusive) return "waits for " + Wanted(state, job) + Obstacles(state, job, usable, now);
   const auto best =
       *std::max_element(usable.begin(), usable.end(), [&](ClassId left, ClassId right) {
         return FreeOf(state, job, left) < FreeOf(state, job, right);
       });
-  return "waits for " + Wanted(spec) + ": " + std::to_string(FreeOf(state, job, best)) + " of " +
-         std::to_string(CountOf(state, job, best).total) + " free" +
+  return "waits for " + Wanted(state, job) + ": " + std::to_string(FreeOf(state, job, best)) +
+         " of " + std::to_string(CountOf(state, job, best).total) + " free" +
          WhoKeeps(ahead.holds, best, job) + WhoHas(state, job, best, now) +
          WhoLeased(state, job, best, now) + WhatFitsBefore(state, job, ahead, now);
 }

@@ -7,6 +7,7 @@
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/lease_events.h"
+#include "server/core/reach.h"
 #include "server/core/slowness.h"
 
 namespace trainctl::core {
@@ -41,6 +42,16 @@ Worker& DescribeWorker(State& state, const WorkerRow& row) {
   state.free.SetDrained(worker.device, IsKeptOut(state, row));
   RestoreLeaseOf(state, worker);
   return worker;
+}
+
+// Who is described anew makes all find anew where they may go.
+void SetRules(State& state, Worker& worker, const job::HostRules& rules) {
+  if (worker.rules == rules) return;
+  const auto old = state.rules.find(worker.rules);
+  if (old != state.rules.end() && --old->second == 0) state.rules.erase(old);
+  worker.rules = rules;
+  if (rules.bounds_jobs()) ++state.rules[rules];
+  RequeueByRules(state);
 }
 
 void Handle(Turn& turn, const WorkerStreamLost& event) {
@@ -84,6 +95,7 @@ void Handle(Turn& turn, const WorkerRemoved& event) {
   turn.state.free.Remove(found->second.device);
   turn.state.devices[found->second.device] = nullptr;
   LeaveHost(turn.state, found->second);
+  SetRules(turn.state, found->second, {});
   turn.state.workers.erase(found);
   turn.Persist(RemoveWorker{event.worker});
   ForgetFaults(turn, event.worker);

@@ -9,4 +9,7 @@ namespace trainctl::core {
 // afterwards.
 Worker& DescribeWorker(State& state, const WorkerRow& row);
 
+// What the worker lets jobs do on its host, from now on.
+void SetRules(State& state, Worker& worker, const job::HostRules& rules);
+
 }  // namespace trainctl::core

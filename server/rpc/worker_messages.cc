@@ -10,6 +10,7 @@
 #include "common/wire/artifact.h"
 #include "common/wire/device.h"
 #include "common/wire/device_fault.h"
+#include "common/wire/host_rules.h"
 #include "common/wire/rank_key.h"
 #include "common/wire/rank_report.h"
 #include "common/wire/texts.h"
@@ -110,6 +111,9 @@ base::Result<core::WorkerHello> DecodeHello(const v1::Hello& message) {
   hello.device_free = message.device_free();
   hello.device_reason = message.device_reason();
   hello.faults = wire::FromWire(message.device_faults());
+  auto rules = wire::FromWire(message.rules());
+  if (!rules) return Invalid("hello." + rules.error().message);
+  hello.rules = std::move(*rules);
   for (const v1::HeldRank& held : message.held()) {
     const auto key = wire::ReadRankKey(held.job(), held.attempt(), held.rank());
     if (!key) return Invalid("hello.held." + key.error().message);

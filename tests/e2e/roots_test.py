@@ -6,6 +6,7 @@ import pathlib
 import pwd
 import shutil
 import subprocess
+import tempfile
 
 import tls_test
 from cluster import ALPACA, BIN, TOP, tiny_job
@@ -61,6 +62,41 @@ class Roots(tls_test.Tls):
     def test_jobs_of_others_are_refused(self):
         refused = self.submit("bob", BAD_INPUT)
         self.assertIn("jobs of bob don't run on this host", refused.stderr)
+
+
+class TwoRoots(tls_test.Tls):
+    """Two hosts with roots of their own: a job goes where its paths lie. Without TLS, where a
+    worker may say of which host it is."""
+
+    test_a_job_of_a_person_with_a_token_runs_on_a_worker_that_has_joined = None
+    test_who_has_no_token_is_told_so_and_so_is_who_speaks_no_tls = None
+    test_another_program_verifies_the_certificate = None
+
+    def setUp(self):
+        self.dir = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.dir)}
+        self.start("traincoordinator", "--dir", self.dir / "site", "--listen", "127.0.0.1:0",
+                   "--address-file", self.dir / "address")  # fmt: skip
+        self.address = self.eventually("it listens", 60, lambda: self.read(self.dir / "address"))
+        self.environment["TRAINCTL_SERVER"] = self.address
+        for slot, name in enumerate("ab"):
+            (self.dir / name).mkdir()
+            shutil.copy(ALPACA, self.dir / name / "rows.json")
+            self.start("trainworker", "--coordinator", self.address, "--name", f"{name}/0",
+                       "--dir", self.dir / f"worker-{name}", "--device", f"cpu:{slot}",
+                       "--slots", "2", "--write-root", self.dir / name,
+                       "--read-root", TOP / "deploy" / "models")  # fmt: skip
+        self.eventually("the workers are there", 60, lambda: self.states() == ["READY"] * 2)
+
+    def test_a_job_runs_where_it_may_read_and_a_gang_of_both_is_refused(self):
+        job, rows = self.dir / "job.json", self.dir / "b" / "rows.json"
+        job.write_text(json.dumps(tiny_job(data__path=str(rows))))
+        self.trainctl("submit", job, "--wait")
+        ran = self.trainctl("describe", "j1", "-o", "json").stdout
+        self.assertIn("attempt 1 placed on b/0", ran)
+        job.write_text(json.dumps(tiny_job(data__path=str(rows), devices=2, strategy="ddp")))
+        refused = self.trainctl("submit", job, status=BAD_INPUT)
+        self.assertIn("other hosts have them, and their workers keep it out", refused.stderr)
 
 
 class RunAs(tls_test.Tls):

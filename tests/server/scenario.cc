@@ -102,6 +102,9 @@ WorkerHello MakeHello(const std::string& name, const Settings& settings, bool is
   hello.worker.device.labels = job::ParseLabels(Get(settings, "labels", "")).value();
   hello.worker.device.uuid = Get(settings, "uuid", "");
   hello.faults = ParseFaults(Get(settings, "faults", ""));
+  hello.rules.owners = Split(Get(settings, "allow", ""), ',');
+  hello.rules.roots.read = Split(Get(settings, "read", ""), ',');
+  hello.rules.roots.write = Split(Get(settings, "write", ""), ',');
   hello.held = ParseHeld(Get(settings, "held", ""));
   const bool is_busy = std::any_of(hello.held.begin(), hello.held.end(),
                                    [](const HeldRank& held) { return held.running; });
@@ -129,6 +132,9 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   if (settings.contains("global")) spec.train.global_batch_size = GetNumber(settings, "global", 1);
   if (settings.contains("limit_gib"))
     spec.resources.gpu_memory_limit_bytes = GetNumber(settings, "limit_gib", 0) << 30;
+  if (settings.contains("data")) {
+    spec.model.path = spec.data.path = settings.at("data");
+  }
   if (settings.contains("output")) {
     spec.output = {.dir = settings.at("output"), .save = job::Save::kFinal};
   }

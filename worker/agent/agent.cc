@@ -11,6 +11,7 @@
 #include "common/wire/artifact.h"
 #include "common/wire/device.h"
 #include "common/wire/device_fault.h"
+#include "common/wire/host_rules.h"
 #include "common/wire/rank_key.h"
 #include "proto/trainctl.pb.h"
 #include "worker/agent/encode.h"
@@ -108,6 +109,7 @@ void Agent::Up(const std::string& local_address) {
     wire::WriteRankKey(key, &held);
     held.set_running(rank->running());
   }
+  *hello.mutable_rules() = wire::ToWire(options_.rules);
   uplink_.Send(std::move(message));
 }
 
@@ -204,9 +206,9 @@ void Agent::Inspect(const v1::InspectAsk& ask) {
     }
     uplink_.Send(std::move(message));
   };
-  const base::Result<base::FileRoots> roots = RootsOf(options_.rules, ask.owner());
+  const base::Result<base::FileRoots> roots = job::RootsOf(options_.rules, ask.owner());
   if (!roots) return tell(roots.error());
-  const base::Result<std::string> user = UserOf(options_.rules, ask.owner());
+  const base::Result<std::string> user = job::UserOf(options_.rules, ask.owner());
   if (!user) return tell(user.error());
   inspections_.Ask({ask.job_json(), *roots, *user}, tell);
 }

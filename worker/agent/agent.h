@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/job/host_rules.h"
 #include "worker/agent/artifact_reader.h"
 #include "worker/agent/device.h"
 #include "worker/agent/device_watch.h"
 #include "worker/agent/fault_watch.h"
 #include "worker/agent/foreign_processes.h"
 #include "worker/agent/held_rank.h"
-#include "worker/agent/host_rules.h"
 #include "worker/agent/host_sampler.h"
 #include "worker/agent/inspection.h"
 #include "worker/agent/launch_ability.h"
@@ -47,7 +47,7 @@ struct AgentOptions {
   std::string data_interface;  // the address that other ranks reach this host by; empty: that
                                // towards the coordinator
   job::Labels labels;          // for constraints of jobs
-  HostRules rules;
+  job::HostRules rules;
   HostCpus host_cpus;  // that ranks are given shares of; none: they run wherever they may
   std::vector<std::string> environment;  // of ranks, before the device's own variables; NAME=value
   UplinkOptions uplink;

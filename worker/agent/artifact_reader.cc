@@ -62,8 +62,8 @@ bool IsSaved(const base::SavedFile& saved, const struct stat& status) {
 }
 
 // Whoever runs a rank can record any file as saved by it.
-base::Status TakeRightsOf(const std::string& owner, const HostRules& rules) {
-  const base::Result<std::string> user = UserOf(rules, owner);
+base::Status TakeRightsOf(const std::string& owner, const job::HostRules& rules) {
+  const base::Result<std::string> user = job::UserOf(rules, owner);
   if (!user) return user.error();
   if (user->empty()) return base::Ok{};
   const base::Result<base::UnixAccount> account = base::FindAccount(*user);
@@ -95,7 +95,7 @@ Piece ReadPiece(const base::Descriptor& file, const std::string& name, int64_t o
 
 }  // namespace
 
-Piece ReadArtifact(const job::ArtifactQuestion& question, const HostRules& rules) {
+Piece ReadArtifact(const job::ArtifactQuestion& question, const job::HostRules& rules) {
   if (question.offset < 0)
     return base::Error{base::Code::kInvalid,
                        "offset " + std::to_string(question.offset) + ": expected one from 0"};
@@ -103,7 +103,7 @@ Piece ReadArtifact(const job::ArtifactQuestion& question, const HostRules& rules
   if (!record)
     return base::Error{base::Code::kInvalid,
                        question.path + ": nobody recorded which files were saved there"};
-  const base::Result<base::FileRoots> roots = RootsOf(rules, question.owner);
+  const base::Result<base::FileRoots> roots = job::RootsOf(rules, question.owner);
   if (!roots) return roots.error();
   const base::Status rights = TakeRightsOf(question.owner, rules);
   if (!rights) return rights.error();

@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "common/base/result.h"
+#include "common/job/host_rules.h"
 #include "common/rank/artifact.h"
-#include "worker/agent/host_rules.h"
 
 namespace trainctl::agent {
 
@@ -20,7 +20,7 @@ namespace trainctl::agent {
 // kConflict: something else stands in its place. kIo. Blocks. Where ranks run as their owners, the
 // calling thread has the owner's rights to files from then on.
 base::Result<job::ArtifactPiece> ReadArtifact(const job::ArtifactQuestion& question,
-                                              const HostRules& rules = {});
+                                              const job::HostRules& rules = {});
 
 class ArtifactReader {
  public:

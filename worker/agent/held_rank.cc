@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "common/job/job_paths.h"
 #include "common/rank/cpu_list.h"
 #include "common/rank/rank_json.h"
 #include "proto/trainctl.pb.h"
-#include "worker/agent/job_paths.h"
 #include "worker/agent/rank_records.h"
 #include "worker/shim/process_table.h"
 #include "worker/shim/spool.h"
@@ -43,7 +43,7 @@ base::Result<job::RankPlan> CompletePlan(const HeldRank::Launch& launch,
   if (!plan)
     return base::Error{plan.error().code,
                        "the coordinator's plan can't be read: " + plan.error().message};
-  base::Result<base::FileRoots> roots = RootsOf(launch.rules, plan->owner);
+  base::Result<base::FileRoots> roots = job::RootsOf(launch.rules, plan->owner);
   if (!roots) return base::Error{roots.error().code, OfHost(launch, roots.error().message)};
   plan->roots = std::move(*roots);
   plan->bind_address = launch.bind_address;
@@ -102,11 +102,11 @@ base::Status HeldRank::Prepare(const Launch& launch, ShimCommand& command) {
     command.arguments.insert(command.arguments.end(), {option, value});
   };
   add("--host", launch.host);
-  for (const JobPath& named : PathsOf(plan->job)) {
+  for (const job::JobPath& named : job::PathsOf(plan->job)) {
     const bool writes = named.use == base::FileUse::kWrite;
     add(named.needed ? "--needs" : writes ? "--writes" : "--reads", named.key + "=" + named.path);
   }
-  const base::Result<std::string> user = UserOf(launch.rules, plan->owner);
+  const base::Result<std::string> user = job::UserOf(launch.rules, plan->owner);
   if (!user) return base::Error{user.error().code, OfHost(launch, user.error().message)};
   if (!user->empty()) add("--user", *user);
   for (const std::string& root : plan->roots.read) add("--read-root", root);

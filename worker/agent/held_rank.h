@@ -11,8 +11,8 @@
 #include <string>
 
 #include "common/base/clock.h"
+#include "common/job/host_rules.h"
 #include "worker/agent/device.h"
-#include "worker/agent/host_rules.h"
 #include "worker/agent/host_sampler.h"
 #include "worker/agent/rank_sampler.h"
 #include "worker/agent/relay.h"
@@ -46,7 +46,7 @@ class HeldRank {
     std::string rank_program;                  //
     ShimCommand shim;                          //
     std::optional<double> energy_joules = {};  // of the GPU now
-    HostRules rules = {};                      // of the host
+    job::HostRules rules = {};                 // of the host
   };
 
   HeldRank(boost::asio::io_context& io, const base::Clock& clock, const job::RankKey& key,

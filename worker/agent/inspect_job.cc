@@ -7,7 +7,7 @@
 
 #include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
-#include "worker/agent/job_paths.h"
+#include "common/job/job_paths.h"
 #include "worker/rank/data/inspect.h"
 #include "worker/rank/data/job_fence.h"
 
@@ -19,7 +19,7 @@ int StatusOf(base::Code code) {
 }
 
 base::Result<job::Inspection> Inspect(const job::JobSpec& job, const InspectionPlace& place) {
-  for (const JobPath& named : PathsOf(job)) {
+  for (const job::JobPath& named : job::PathsOf(job)) {
     const base::Status within = CheckWithin(named.path, named.use, place.roots);
     if (!within)
       return base::Error{base::Code::kInvalid, named.key + ": " + within.error().message};

@@ -73,13 +73,13 @@ base::Status AddRoot(const std::string& option, const std::string& value,
   return base::Ok{};
 }
 
-base::Status AddOwner(const std::string& value, HostRules& rules) {
+base::Status AddOwner(const std::string& value, job::HostRules& rules) {
   if (value.empty()) return Invalid("--allow-user", value, "the name of a user");
   rules.owners.push_back(value);
   return base::Ok{};
 }
 
-base::Status SetRunAs(const std::string& value, HostRules& rules) {
+base::Status SetRunAs(const std::string& value, job::HostRules& rules) {
   if (value != "owner" && value != "worker") return Invalid("--run-as", value, "owner or worker");
   rules.run_as_owner = value == "owner";
   return base::Ok{};

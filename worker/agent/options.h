@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/job/host_rules.h"
 #include "common/rank/rank_plan.h"
 #include "worker/agent/device.h"
-#include "worker/agent/host_rules.h"
 
 namespace trainctl::agent {
 
@@ -34,7 +34,7 @@ struct Options {
   std::string data_interface;
   std::string user;    // of --inspect: as whom it looks; empty: as itself
   job::Labels labels;  // for constraints of jobs
-  HostRules rules;
+  job::HostRules rules;
 };
 
 // kInvalid: what is wrong, and what was expected.

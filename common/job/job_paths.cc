@@ -1,15 +1,15 @@
-#include "worker/agent/job_paths.h"
+#include "common/job/job_paths.h"
 
 #include "common/job/hub_id.h"
 #include "common/job/trains.h"
 
-namespace trainctl::agent {
+namespace trainctl::job {
 
-std::vector<JobPath> PathsOf(const job::JobSpec& job) {
+std::vector<JobPath> PathsOf(const JobSpec& job) {
   using enum base::FileUse;
   std::vector<JobPath> paths;
-  if (!job::IsHubId(job.model.path)) paths.push_back({"model.path", job.model.path, kRead, true});
-  if (job::Trains(job)) {
+  if (!IsHubId(job.model.path)) paths.push_back({"model.path", job.model.path, kRead, true});
+  if (Trains(job)) {
     paths.push_back({"data.path", job.data.path, kRead, true});
     if (job.data.val_path) paths.push_back({"data.val_path", *job.data.val_path, kRead, true});
   }
@@ -21,4 +21,4 @@ std::vector<JobPath> PathsOf(const job::JobSpec& job) {
   return paths;
 }
 
-}  // namespace trainctl::agent
+}  // namespace trainctl::job

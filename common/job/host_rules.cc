@@ -1,11 +1,12 @@
-#include "worker/agent/host_rules.h"
+#include "common/job/host_rules.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "common/base/file.h"
+#include "common/job/job_paths.h"
 
-namespace trainctl::agent {
+namespace trainctl::job {
 namespace {
 
 base::Error Refused(const std::string& owner, const std::string& why) {
@@ -44,4 +45,16 @@ base::Result<base::FileRoots> RootsOf(const HostRules& rules, const std::string&
   return roots;
 }
 
-}  // namespace trainctl::agent
+base::Status CheckByName(const HostRules& rules, const std::string& owner, const JobSpec& job) {
+  const base::Result<std::string> user = UserOf(rules, owner);
+  if (!user) return user.error();
+  const base::Result<base::FileRoots> roots = RootsOf(rules, owner);
+  if (!roots) return roots.error();
+  for (const JobPath& named : PathsOf(job)) {
+    const base::Status within = base::CheckNamedWithin(named.path, named.use, *roots);
+    if (!within) return base::Error{base::Code::kDenied, named.key + ": " + within.error().message};
+  }
+  return base::Ok{};
+}
+
+}  // namespace trainctl::job

@@ -7,7 +7,7 @@
 #include "common/base/file_roots.h"
 #include "common/job/job.h"
 
-namespace trainctl::agent {
+namespace trainctl::job {
 
 struct JobPath {
   std::string key;  // of the job, as in "eval.images[1]"
@@ -18,6 +18,6 @@ struct JobPath {
 
 // Without ids of models, which the rank seeks in the Hugging Face cache. Checkpoints are not
 // needed: ranks look for them together.
-std::vector<JobPath> PathsOf(const job::JobSpec& job);
+std::vector<JobPath> PathsOf(const JobSpec& job);
 
-}  // namespace trainctl::agent
+}  // namespace trainctl::job

@@ -1,8 +1,8 @@
-#include "worker/agent/host_rules.h"
+#include "common/job/host_rules.h"
 
 #include <gmock/gmock.h>
 
-namespace trainctl::agent {
+namespace trainctl::job {
 namespace {
 
 using testing::ElementsAre;
@@ -39,5 +39,25 @@ TEST(HostRules, ANameThatIsNoFoldersIsRefused) {
   EXPECT_TRUE(RootsOf(rules, "../bob"));
 }
 
+TEST(HostRules, APathIsJudgedByItsNameWhereNobodyCanLook) {
+  JobSpec job;
+  job.model.path = "org/model-of-the-hub";
+  job.data.path = "/home/anna/x/../rows.json";
+  job.output.dir = "/s/anna/anna";
+  EXPECT_TRUE(CheckByName(kRules, "anna", job));
+  EXPECT_TRUE(CheckByName({}, "", job));
+  job.data.path = "/home/anna/../bob/rows.json";
+  const base::Status outside = CheckByName(kRules, "anna", job);
+  ASSERT_FALSE(outside);
+  EXPECT_EQ(outside.error().code, base::Code::kDenied);
+  EXPECT_EQ(outside.error().message,
+            "data.path: /home/anna/../bob/rows.json lies outside of what this job may read here: "
+            "/data, /home/anna, /s/anna/anna");
+  job.data.path = "/database/rows.json";
+  EXPECT_FALSE(CheckByName(kRules, "anna", job)) << "a root is a folder, not a beginning";
+  EXPECT_EQ(CheckByName(kRules, "eve", job).error().code, base::Code::kInvalid);
+  EXPECT_EQ(CheckByName({.run_as_owner = true}, "", job).error().code, base::Code::kInvalid);
+}
+
 }  // namespace
-}  // namespace trainctl::agent
+}  // namespace trainctl::job
