@@ -49,10 +49,23 @@ std::optional<std::string_view> Closest(std::string_view name,
   return closest;
 }
 
+std::optional<std::string_view> OnlyBeginning(std::string_view name,
+                                              std::span<const std::string_view> candidates) {
+  if (name.size() < 2) return std::nullopt;
+  std::optional<std::string_view> only;
+  for (const std::string_view candidate : candidates) {
+    if (!std::ranges::equal(name, candidate.substr(0, name.size()), {}, Lower, Lower)) continue;
+    if (only) return std::nullopt;
+    only = candidate;
+  }
+  return only;
+}
+
 std::string DidYouMean(std::string_view name, std::span<const std::string_view> candidates) {
-  const auto closest = Closest(name, candidates);
-  if (!closest) return "";
-  return "did you mean '" + std::string(*closest) + "'?";
+  auto meant = Closest(name, candidates);
+  if (!meant) meant = OnlyBeginning(name, candidates);
+  if (!meant) return "";
+  return "did you mean '" + std::string(*meant) + "'?";
 }
 
 std::string WithHint(const std::string& what, const std::string& hint, const std::string& more) {

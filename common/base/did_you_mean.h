@@ -16,7 +16,12 @@ namespace trainctl::base {
 std::optional<std::string_view> Closest(std::string_view name,
                                         std::span<const std::string_view> candidates);
 
-// "did you mean 'x'?" or "".
+// The only candidate that begins with the name; nullopt if there are none or several. Letter case
+// is free. One letter begins nothing.
+std::optional<std::string_view> OnlyBeginning(std::string_view name,
+                                              std::span<const std::string_view> candidates);
+
+// "did you mean 'x'?" or "": the closest, else the only one that the name is the beginning of.
 std::string DidYouMean(std::string_view name, std::span<const std::string_view> candidates);
 
 // "no key 'los': did you mean 'loss'? (there are loss, lr)", or without a hint "no key 'x'; there

@@ -1,5 +1,6 @@
 #include "common/job/schema.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <type_traits>
@@ -460,8 +461,15 @@ std::string SuggestKey(std::string_view key) {
   for (const Field& field : Fields()) {
     if (LastPart(field.key) == name) return "did you mean '" + field.key + "'?";
   }
-  std::vector<std::string_view> all;
-  for (const Field& field : Fields()) all.push_back(field.key);
+  std::vector<std::string_view> all, last_parts;
+  for (const Field& field : Fields()) {
+    all.push_back(field.key);
+    last_parts.push_back(LastPart(field.key));
+  }
+  if (const auto begun = base::OnlyBeginning(name, last_parts)) {
+    const auto place = std::ranges::find(last_parts, *begun) - last_parts.begin();
+    return "did you mean '" + std::string(all[static_cast<size_t>(place)]) + "'?";
+  }
   return base::DidYouMean(key, all);
 }
 

@@ -61,8 +61,8 @@ const Field* FindMapOfEntry(std::string_view key);
 // The other one of two keys that exclude each other, e.g. of train.global_batch_size.
 const Field* ExclusivePartner(std::string_view key);
 
-// "did you mean 'micro_batch_size'?" for an unknown key: the nearest key of the same section, else
-// a key of that name elsewhere. Or "".
+// "did you mean 'micro_batch_size'?" for an unknown key, or "". The nearest key of its section
+// comes first, then a key of that name elsewhere. Last comes the only key that it begins.
 std::string SuggestKey(std::string_view key);
 
 }  // namespace trainctl::job

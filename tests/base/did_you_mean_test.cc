@@ -41,6 +41,14 @@ TEST(DidYouMean, IsAQuestionOrNothing) {
   EXPECT_EQ(DidYouMean("zzzzzz", kKeys), "");
 }
 
+TEST(DidYouMean, TakesTheBeginningOfOneNameOnly) {
+  EXPECT_EQ(DidYouMean("micro", kKeys), "did you mean 'micro_batch_size'?");
+  EXPECT_EQ(DidYouMean("GLOB", kKeys), "did you mean 'global_batch_size'?");
+  EXPECT_EQ(DidYouMean("m", kKeys), "");
+  constexpr std::array<std::string_view, 2> several = {"micro_batch_size", "micro_batch_tokens"};
+  EXPECT_EQ(DidYouMean("micro", several), "");
+}
+
 TEST(WithHint, TellsMoreBehindTheQuestionOrTheFault) {
   EXPECT_EQ(WithHint("no key 'lt'", DidYouMean("lt", kKeys), "see: --help"),
             "no key 'lt': did you mean 'lr'? (see: --help)");

@@ -33,6 +33,12 @@ TEST(Overrides, AreTypedByTheirKey) {
   EXPECT_EQ(With({{"optimizer.betas", "[0.8, 0.9]"}}).optimizer.betas[0], 0.8);
 }
 
+TEST(Overrides, TheBeginningOfOneKeyHintsAtIt) {
+  EXPECT_EQ(Refused({"train.micro", "4"}).hint, "did you mean 'micro_batch_size'?");
+  EXPECT_EQ(Refused({"micro", "4"}).hint, "did you mean 'train.micro_batch_size'?");
+  EXPECT_EQ(Refused({"train.m", "4"}).hint, "");  // several
+}
+
 TEST(Overrides, AListIsTypedAsWordsWithCommas) {
   EXPECT_THAT(With({{"track", "tensorboard"}, {"output.dir", "out"}}).track,
               ElementsAre("tensorboard"));
