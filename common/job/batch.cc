@@ -11,7 +11,8 @@ namespace {
 std::string NearestMultiples(int64_t global, int64_t unit) {
   const int64_t below = global / unit * unit;
   const std::string above = std::to_string(below + unit);
-  return below == 0 ? above : std::to_string(below) + " or " + above;
+  if (below == 0) return "the nearest that works is " + above;
+  return "the nearest that work are " + std::to_string(below) + " or " + above;
 }
 
 // From 1 at the first of `steps` steps down towards 0, which the step after the last would have.
@@ -47,12 +48,10 @@ base::Result<BatchPlan> PlanBatch(const JobSpec& job) {
   plan.global = *job.train.global_batch_size;
   plan.accumulation = plan.global / unit;
   if (plan.global % unit == 0) return plan;
-  return base::Error{
-      base::Code::kInvalid,
-      "global_batch_size " + std::to_string(plan.global) +
-          " is not a multiple of micro_batch_size × devices = " + std::to_string(plan.micro) +
-          " × " + std::to_string(plan.devices) + " = " + std::to_string(unit) +
-          ": the nearest that work are " + NearestMultiples(plan.global, unit)};
+  return base::Error{base::Code::kInvalid,
+                     std::to_string(plan.micro) + " × " + std::to_string(plan.devices) + " = " +
+                         std::to_string(unit) + " does not divide global_batch_size " +
+                         std::to_string(plan.global) + ": " + NearestMultiples(plan.global, unit)};
 }
 
 Split SplitRows(const DataSpec& data, int64_t rows) {

@@ -52,7 +52,7 @@ TEST(PlanBatch, NamesTheNearestThatWork) {
 TEST(PlanBatch, NeverSuggestsAnEmptyBatch) {
   JobSpec job = Job(8, 1);
   job.train.global_batch_size = 5;
-  EXPECT_THAT(PlanBatch(job).error().message, testing::EndsWith("work are 8"));
+  EXPECT_THAT(PlanBatch(job).error().message, testing::EndsWith("works is 8"));
 }
 
 TEST(PlanBatch, RefusesNumbersBelowOne) {

@@ -47,6 +47,17 @@ TEST(CheckJob, SurvivesBatchesOfNothing) {
               Contains("train.micro_batch_size"));
 }
 
+TEST(CheckJob, SaysOnceWhatTheGlobalBatchIsAMultipleOf) {
+  const std::vector<Problem> problems = CheckJob(Job([](JobSpec& job) {
+    job.devices = 2;
+    job.train.global_batch_size = 30;
+    job.train.micro_batch_size = 8;
+  }));
+  EXPECT_EQ(Format(problems, "f"),
+            "f: train.global_batch_size: 30: expected a multiple of micro_batch_size × devices; "
+            "8 × 2 = 16 does not divide global_batch_size 30: the nearest that work are 16 or 32");
+}
+
 TEST(CheckJob, ListsAllProblemsAtOnce) {
   const JobSpec job = Job([](JobSpec& j) {
     j.name = "a/b";
