@@ -42,7 +42,8 @@ bool HasMeasurements(const Run& run);
 std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base);
 
 // What each run's model makes of the prompts: for each prompt a row of the first evaluation and one
-// of the last, "text_first.<n>" and "text_last.<n>". The step is the note.
+// of the last, "text_first.<n>" and "text_last.<n>". The step is the note. A text of a run that was
+// evaluated once is in the first row alone.
 std::vector<Row> TextRows(const std::vector<Run>& runs);
 
 // Why numbers of these runs must not be read as the effect of the changed settings alone.

@@ -36,16 +36,19 @@ std::vector<Row> TextRows(const std::vector<Run>& runs) {
                  .values = {}};
     };
     Row first = row("first"), last = row("last");
+    bool has_last = false;
     for (const Run& run : runs) {
       const auto& said = run.continuations;
       const auto is_of = [&](const job::RankContinuation& one) { return one.prompt == prompt; };
       const auto begin = std::ranges::find_if(said, is_of);
       const auto end = std::find_if(said.rbegin(), said.rend(), is_of);
       first.values.push_back(ValueOf(begin == said.end() ? nullptr : &*begin));
-      last.values.push_back(ValueOf(end == said.rend() ? nullptr : &*end));
+      const bool is_another = end != said.rend() && &*end != &*begin;
+      last.values.push_back(ValueOf(is_another ? &*end : nullptr));
+      has_last = has_last || is_another;
     }
     rows.push_back(std::move(first));
-    rows.push_back(std::move(last));
+    if (has_last) rows.push_back(std::move(last));
   }
   return rows;
 }

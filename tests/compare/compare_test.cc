@@ -305,9 +305,8 @@ TEST(Compare, TextsStandUnderTheirPromptsOfTheFirstAndTheLastEvaluation) {
   }
   EXPECT_EQ(text,
             "Once texts/text_first.0:  u (step 4) |  w (step 9) | -\n"
-            "Once texts/text_last.0:  v (step 9) |  w (step 9) | -\n"
-            "Two texts/text_first.1:  2 (step 4) | - | -\n"
-            "Two texts/text_last.1:  2 (step 4) | - | -\n");
+            "Once texts/text_last.0:  v (step 9) | - | -\n"
+            "Two texts/text_first.1:  2 (step 4) | - | -\n");
 }
 
 TEST(Compare, MarksOfRestartsAndPreemptionsStandInTheOutcome) {
