@@ -78,7 +78,7 @@ MemoryEstimate EstimateContinuing(const JobSpec& job, const ModelShape& model, D
   s.positions = prompt;  // one prompt after the other, whatever the micro batch
   s.samples = 1;
   const int64_t kept = CacheBytes(s, text) + RotaryBytes(s, text);
-  MemoryByKind memory = {.params = HeldParameterBytes(s), .other = kept};
+  MemoryByKind memory = {.params = HeldParameterBytes(s), .other = kept + s.MatrixWorkspaceBytes()};
   memory.allocated = memory.params + memory.other;
   memory.peak_allocated = memory.reserved =
       memory.allocated + RowBytes(s) + std::max({BlockBytes(s), HeadBytes(s), PictureWork(s)});

@@ -27,7 +27,8 @@ int64_t BesideModel(const MemorySetting& s) {
   const int64_t own = is_dynamic && !s.job.train.packing && s.longest_row > s.model.max_positions
                           ? kFp32Bytes * s.longest_row * s.model.head_dim
                           : 0;
-  return 2 * kIdBytes * s.positions + kFp32Bytes * longest * s.model.head_dim + packed + own;
+  return 2 * kIdBytes * s.positions + kFp32Bytes * longest * s.model.head_dim + packed + own +
+         s.MatrixWorkspaceBytes();
 }
 
 // What is whole at the phases. The first unit is fetched before the forward. The head is fetched

@@ -59,9 +59,10 @@
 //                  piece; AdamW in 8 bits has fp32 ones of a piece (memory_reference.h).
 //   beside         token ids and targets, 16 n; rotary tables, 4 D for each position up to
 //                  max_seq_length. Packed rows have 8 n of places, and 4 D n of those tables.
+//                  The workspace of matrix products on GPUs, 32 MiB.
 //
 // peak = params + optimizer + the largest over the moments of the backward: the head, each block,
-// the embedding. Workspaces of libraries are left out.
+// the embedding. Other libraries' workspaces are left out.
 //
 // Where it is worked out: memory_units (elements), memory_state (what is held), memory_activations,
 // memory_encoder (pictures), memory_reference (the reference kernels), memory_step (moments).

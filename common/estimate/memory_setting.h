@@ -45,6 +45,10 @@ struct MemorySetting {
   bool reduces() const { return world > 1; }
   bool may_hold_gradients() const { return shards_trainable && accumulates && !job.deterministic; }
 
+  // That PyTorch's caching allocator gives cuBLAS, once on the stream of the step: 32 MiB at
+  // compute capability 9.0, 8.1 MiB before. The larger counts, since a job may wait for either.
+  int64_t MatrixWorkspaceBytes() const { return is_cpu ? 0 : int64_t{32} << 20; }
+
   // Of what attention with a window works with on CPUs: of one piece the mask and the gradients, in
   // fp32.
   int64_t WindowPieceBytes() const;

@@ -1,8 +1,9 @@
 // How long a job will take: a prediction. It comes from earlier runs of the same shape on the same
 // device, if there are any. Else it comes from floating point operations and bytes at the device's
 // rates (step_time.h). Evaluation is a third of training. Start and load are those of earlier runs
-// of the model on the device. Else loading is counted at 2 GB/s, and 10 s to start. Of a job that
-// goes on from a checkpoint only what remains is counted. Pure, thread-safe.
+// of the model on the device. Else loading is counted at 2 GB/s, and 10 s to start. On GPUs the
+// first step takes longer, since kernels are loaded meanwhile. Of a job that goes on from a
+// checkpoint only what remains is counted. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>

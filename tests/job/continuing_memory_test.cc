@@ -27,7 +27,7 @@ TEST(ContinuingMemory, IsWeightsAndTheCacheOfTheLongestText) {
   EXPECT_EQ(memory.params, 4 * kAll);
   EXPECT_EQ(memory.optimizer, 0);
   EXPECT_EQ(memory.grads, 0);
-  EXPECT_EQ(memory.other, 4 * kCache + 512 * 64 * 4);
+  EXPECT_EQ(memory.other, 4 * kCache + 512 * 64 * 4 + kWorkspace);
   EXPECT_EQ(estimate.sequence_length, kText);
   EXPECT_EQ(memory.allocated, memory.params + memory.other);
   EXPECT_GT(estimate.peak_allocated, memory.allocated);

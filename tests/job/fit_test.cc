@@ -77,7 +77,7 @@ TEST(CheckFit, SaysWhatIsPredictedWhatThereIsAndWhatWouldFit) {
   EXPECT_EQ(problems[0].path, "train.micro_batch_size");
   EXPECT_THAT(problems[0].expected,
               HasSubstr("at most 26.00 GiB a device, the most that this site has"));
-  EXPECT_THAT(problems[0].hint, HasSubstr("predicted peak 40.94 GiB"));
+  EXPECT_THAT(problems[0].hint, HasSubstr("predicted peak 40.97 GiB"));
   EXPECT_THAT(problems[0].hint, HasSubstr("--train.micro_batch_size 8 ("));
   EXPECT_THAT(problems[0].hint, HasSubstr("--force"));
 }

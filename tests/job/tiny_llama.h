@@ -19,8 +19,9 @@ inline constexpr int64_t kPositions = 4096;  // micro 8 × T 512
 // head's input 4 · 2048.
 inline constexpr int64_t kBlockActivations = kPositions * 80'008;
 inline constexpr int64_t kHidden = kPositions * 8192;
+inline constexpr int64_t kWorkspace = int64_t{32} << 20;  // of matrix products, on GPUs
 // Token ids and targets, and the rotary tables of 512 positions of 64.
-inline constexpr int64_t kBeside = kPositions * 2 * 8 + 512 * 64 * 4;
+inline constexpr int64_t kBeside = kPositions * 2 * 8 + 512 * 64 * 4 + kWorkspace;
 inline constexpr int64_t kActivations = 22 * kBlockActivations + kHidden + kBeside;
 
 inline Inspection TinyLlama() {
