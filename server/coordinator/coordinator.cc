@@ -61,12 +61,24 @@ base::Status Coordinator::Load() {
     if (!use) return use.error();
     stored->use = std::move(*use);
   }
+  SkipJobsWithLogs(&*stored);
   state_ = core::Restore(options, std::move(*stored), Now());
   site_.reset();
   stale_ = false;
   parts_.log.Info("loaded", {{"unfinished_jobs", std::to_string(state_.jobs.size())},
                              {"workers", std::to_string(state_.workers.size())}});
   return base::Ok{};
+}
+
+// The disk lost these jobs, or an older database lies here: their logs are not another job's.
+void Coordinator::SkipJobsWithLogs(core::StoredState* stored) const {
+  const base::JobId last = parts_.logs.LastJob();
+  if (last.value < stored->next_job) return;
+  const base::JobId first{stored->next_job};
+  parts_.log.Warning("unknown_jobs_have_logs",
+                     {{"first", base::ToString(first)}, {"last", base::ToString(last)}});
+  stored->gaps.push_back({first.value, last.value});
+  stored->next_job = last.value + 1;
 }
 
 void Coordinator::Apply(core::Event event, Answer committed) {

@@ -240,6 +240,7 @@ class Coordinator {
   void OnFlush();
   void OnTick();
   base::Status Load();
+  void SkipJobsWithLogs(core::StoredState* stored) const;
   void Fail(const base::Error& error);
   void AskForStalledLogs();
   void AuditSubmitted(const core::SubmitAccepted& accepted);

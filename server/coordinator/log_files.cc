@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxKnown =
     4096;  // ranks whose segments are remembered; beyond it all are forgotten and scanned again
-constexpr size_t kMaxSegments = 64;  // of one rank: many gaps make many small ones
+constexpr int64_t kMostJobs = int64_t{1} << 53;  // no site gives more
+constexpr size_t kMaxSegments = 64;              // of one rank: many gaps make many small ones
 
 // The bytes written; fewer than asked where the disk is full.
 int64_t WriteAll(int fd, std::string_view data) {
@@ -99,6 +100,16 @@ LogFiles::Segments& LogFiles::Find(const job::RankKey& key) {
 int64_t LogFiles::End(const job::RankKey& key) {
   const Segments& segments = Find(key);
   return segments.empty() ? 0 : segments.back().End();
+}
+
+base::JobId LogFiles::LastJob() const {
+  base::JobId last;
+  std::error_code error;
+  for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
+    const auto job = base::ParseJobId(at->path().filename().string());
+    if (job && job->value <= kMostJobs) last = std::max(last, *job);
+  }
+  return last;
 }
 
 bool LogFiles::Has(base::JobId job) const {

@@ -59,6 +59,8 @@ class LogFiles {
   // are. Empty data: the end is reached.
   base::Result<Piece> Read(const job::RankKey& key, int64_t offset, int64_t max_bytes);
 
+  // The highest number of a job that has a folder here; 0: none has one.
+  base::JobId LastJob() const;
   // Whether anything is kept of the job's ranks.
   bool Has(base::JobId job) const;
   // All that is.

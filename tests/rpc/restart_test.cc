@@ -1,6 +1,8 @@
 // What must survive: of requests sent twice, of the coordinator's end, of streams that break.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <set>
 
@@ -37,6 +39,20 @@ TEST(Restart, TheSameRequestIsOneJobAlsoAfterARestart) {
   EXPECT_EQ(SubmitAs(site, "r1"), "j1 once");
   EXPECT_EQ(SubmitAs(site, "r2"), "j2 once");
   EXPECT_EQ(CountJobs(site), 2);
+}
+
+TEST(Restart, ANewJobDoesNotShowTheLogOfOneThatTheDatabaseLost) {
+  TestSite site;
+  site.Stop();
+  const std::string lost = site.directory() + "/logs/j7/1";
+  std::filesystem::create_directories(lost);
+  std::ofstream(lost + "/0.log") << "another's";
+  std::filesystem::create_directories(site.directory() + "/logs/j9223372036854775807");
+  site.Start();
+  EXPECT_EQ(site.Submit("new"), "j8");
+  site.Restart();
+  EXPECT_EQ(site.Submit("newer"), "j9");
+  EXPECT_TRUE(std::filesystem::exists(lost + "/0.log")) << "it may be all that is left of the job";
 }
 
 TEST(Restart, AGroupKeepsItsBound) {
