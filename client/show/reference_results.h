@@ -15,6 +15,7 @@ class ReferenceResults {
   // Of comparison.json; source names it in messages. kInvalid: it is none.
   static base::Result<ReferenceResults> Read(const std::string& text, const std::string& source);
 
+  bool Has(const std::string& experiment) const { return numbers_.contains(experiment); }
   // By a row's key, as compare has it. Nothing where the experiment, or its number, is not there.
   std::optional<double> Number(const std::string& experiment, std::string_view key) const;
 

@@ -157,7 +157,8 @@ Listing ListRecipes(const std::vector<Recipe>& recipes, const LabRunsByName& own
 }
 
 Listing ListExperiments(const Recipe& recipe, const LabRunsByName& own,
-                        const std::map<std::string, double>& times) {
+                        const std::map<std::string, double>& times,
+                        const std::set<std::string>& refused) {
   Listing listing{.collection = "recipes",
                   .table = TextTable(ColumnsWith({{"PREDICTED", true}, {"YOURS"}}))};
   for (const job::JobSpec& job : recipe.jobs) {
@@ -166,10 +167,14 @@ Listing ListExperiments(const Recipe& recipe, const LabRunsByName& own,
     std::vector<TextCell> cells = AddRecipe(experiment, &listing);
     const auto time = times.find(job.name);
     const bool known = time != times.end();
-    cells.emplace_back(known ? base::FormatDuration(std::llround(time->second)) : "");
+    const bool is_refused = refused.contains(job.name);
+    cells.push_back(is_refused ? TextCell("refused here", Style::kWarning)
+                    : known    ? TextCell(base::FormatDuration(std::llround(time->second)))
+                               : TextCell());
     cells.push_back(OwnCell(experiment, own));
     AddOwn(RunOf(own, job.name), &listing.records.back());
     listing.records.back()["predicted_seconds"] = known ? Json(time->second) : Json();
+    listing.records.back()["refused_here"] = is_refused;
     listing.table.AddRow(std::move(cells));
   }
   return listing;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,9 @@ using LabRunsByName = std::map<std::string, LabRun>;  // of one user, by experim
 Listing ListRecipes(const std::vector<Recipe>& recipes, const LabRunsByName& own);
 
 // The experiments of one recipe. `times` are predicted seconds, by experiment, as far as known.
+// `refused`: what the site would refuse.
 Listing ListExperiments(const Recipe& recipe, const LabRunsByName& own,
-                        const std::map<std::string, double>& times);
+                        const std::map<std::string, double>& times,
+                        const std::set<std::string>& refused);
 
 }  // namespace trainctl::client

@@ -76,6 +76,7 @@ class Class : public Verb {
     if (!users.ok()) return Fail(context, users.error());
     if (const base::Status read = ReadReference(context.surroundings); !read.ok())
       return Fail(context, read.error());
+    WarnOfStrangers(context, lab->jobs);
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     const base::Result<std::vector<LabRun>> runs = FindLabRuns(**api, lab->jobs, *users);
@@ -119,6 +120,20 @@ class Class : public Verb {
     if (!results.ok()) return results.error();
     results_ = *std::move(results);
     return base::Ok{};
+  }
+
+  // Experiments without numbers to measure against.
+  void WarnOfStrangers(Context& context, const std::vector<job::JobSpec>& experiments) const {
+    if (!results_) return;
+    std::vector<std::string> strangers;
+    for (const job::JobSpec& job : experiments) {
+      if (!results_->Has(job.name)) strangers.push_back(job.name);
+    }
+    if (strangers.empty()) return;
+    const bool all = strangers.size() == experiments.size();
+    Warn(context, "--reference " + reference_ + " has " +
+                      (all ? "no experiment" : "not all experiments") + " of " + lab_ +
+                      ": nothing is measured against it of " + Join(strangers, ", "));
   }
 
   // By the job's id.

@@ -117,6 +117,7 @@ class Recipes : public Verb {
   int ListOne(Context& context, const Recipe& recipe) const {
     const LabRunsByName own = OwnRuns(context, {recipe});
     std::map<std::string, double> times;
+    std::set<std::string> refused;
     JobFile remaining{.jobs = recipe.jobs, .is_lab = true};
     std::erase_if(remaining.jobs, [&own](const job::JobSpec& job) {
       const auto run = own.find(job.name);
@@ -127,16 +128,17 @@ class Recipes : public Verb {
       const std::string user = user_.empty() ? context.surroundings.user : user_;
       const auto stretch = FindStretch(context, options_.within, user);
       if (!stretch.ok()) return Fail(context, stretch.error());
-      auto assessed = AssessAll(context, remaining, AskSite(context), /*force=*/true);
+      auto assessed = AssessAll(context, remaining, AskSite(context), /*force=*/false);
       if (!assessed.ok()) return Fail(context, assessed.error());
       for (Assessment& assessment : *assessed) {
+        if (!assessment.site_problems.empty()) refused.insert(assessment.job.name);
         if (assessment.time) times[assessment.job.name] = assessment.time->total_seconds;
         if (*stretch && (*stretch)->lease) KeepToLease(*(*stretch)->lease, &assessment);
       }
       all = RemainingText(*assessed, *stretch);
     }
     if (!recipe.jobs.front().notes.empty()) Say(context, recipe.jobs.front().notes + "\n\n");
-    const int code = Print(context, ListExperiments(recipe, own, times));
+    const int code = Print(context, ListExperiments(recipe, own, times, refused));
     const size_t done = recipe.jobs.size() - remaining.jobs.size();
     Say(context, "\n" + std::to_string(done) + " of " + std::to_string(recipe.jobs.size()) +
                      " done" + (all.empty() ? "" : "; what remains: " + all) + "\n");

@@ -182,6 +182,20 @@ TEST_F(ClassTest, AReferenceThatIsNoneIsRefused) {
   EXPECT_EQ(Trainctl({"class", lab_, "--reference", folder_.Write("odd.json", odd)}).code, 0);
 }
 
+TEST_F(ClassTest, ExperimentsThatTheReferenceLacksAreNamed) {
+  const auto warned = [this](const std::string& text) {
+    return Trainctl({"class", lab_, "--reference", folder_.Write("reference.json", text)}).err;
+  };
+  const std::string some =
+      R"({"jobs": [{"name": "full"}], "rows": [{"key": "loss", "values": [1]}]})";
+  EXPECT_NE(warned(some).find("has not all experiments of " + lab_ +
+                              ": nothing is measured against it of lora\n"),
+            std::string::npos)
+      << warned(some);
+  EXPECT_NE(warned(R"({"jobs": [], "rows": []})").find("has no experiment of " + lab_),
+            std::string::npos);
+}
+
 TEST_F(ClassTest, AFileOfUsersHasRemarks) {
   AddRun("j1", "anna", ClassJob("full"), "SUCCEEDED");
   const std::string users = folder_.Write("users", "# section 2\nanna\n\n bob  # audits\nanna\n");

@@ -82,6 +82,23 @@ TEST_F(RecipesTest, OfALabIsSaidWhatRemains) {
   EXPECT_EQ(Trainctl({"recipes", "ls", "none"}).code, kExitNotFound);
 }
 
+TEST_F(RecipesTest, WhatTheSiteWouldRefuseIsSaidAndNotPredicted) {
+  coordinator_.workers = {CpuWorker("alpha/0", "READY"), CpuWorker("alpha/1", "READY")};
+  surroundings_.user = "anna";
+  folder_.Write("single/lab-single.json",
+                std::string(kRecipesLab)
+                    .replace(std::string(kRecipesLab).find(R"("set": {},)"), 10,
+                             R"("set": {"devices": 4},)"));
+  const Ended ended = Trainctl({"recipes", "ls", "lab-single"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("refused here"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("1 experiment would be refused and not counted"), std::string::npos)
+      << ended.out;
+  const Json json = Json::parse(Trainctl({"recipes", "ls", "lab-single", "-o", "json"}).out);
+  for (const Json& recipe : json["recipes"])
+    EXPECT_EQ(recipe["refused_here"], recipe["id"] == "single-2") << recipe;
+}
+
 TEST(ShippedLabs, EachAsksAQuestion) {
   int labs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(checkout::File("deploy/recipes"))) {
