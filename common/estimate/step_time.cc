@@ -119,8 +119,11 @@ class MicroStep {
                                  (is_reference() ? kReferenceFactor : 1);
     const double bytes =
         positions_ * Bytes() + encoder_bytes + 2 * kUnpackBytes * n_.quantized + gradients;
-    return (positions_ * Flops() + samples_ * n_.encoder.flops) / flops +
-           bytes / setting_.rates.memory_bytes + kernels * setting_.rates.kernel_seconds;
+    const double on_device = (positions_ * Flops() + samples_ * n_.encoder.flops) / flops +
+                             bytes / setting_.rates.memory_bytes +
+                             kernels * setting_.rates.kernel_seconds;
+    return setting_.is_cpu ? on_device
+                           : std::max(on_device, kernels * setting_.rates.dispatch_seconds);
   }
 
  private:

@@ -19,7 +19,8 @@
 //            Each adapted matrix adds e (8 in + 4 out): its products with r columns are passes over
 //            their operands. A parameter of 4-bit matrices adds 2.6 twice, to unpack it. A
 //            parameter adds s if gradients accumulate.
-//   kernels  40 of a block and 14 of an adapted matrix, at a launch each.
+//   kernels  40 of a block and 14 of an adapted matrix, at a launch each. A GPU waits for its host
+//            if giving it these kernels takes longer than all the above.
 //   traffic  fsdp: e P (W − 1) / W in forward and again in backward. It comes only once under
 //            grad_op, and for the whole model as one unit. Gradients add s P, only once a step if
 //            they are held whole (gradient_holding.h). ddp: 2 s P (W − 1) / W once a step.

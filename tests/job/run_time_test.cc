@@ -201,6 +201,24 @@ TEST(EstimateTime, WhereTheModelIsOneUnitItsTrafficIsNotHidden) {
   EXPECT_GT(EstimateTime(job, inspection, kH200)->step_seconds, 1.05 * by_block);
 }
 
+// Medians of 40 steps on an H200, 2026-11-24, a row of at most 128 tokens each. In bf16-mixed,
+// bf16-true and fp32: 9.9, 13.8 and 18.8 ms; with adapters 32, 29 and 49 ms.
+TEST(EstimateTime, ASmallModelWaitsForItsHost) {
+  const ModelShape small = {.layers = 32,
+                            .hidden = 64,
+                            .intermediate = 128,
+                            .heads = 4,
+                            .kv_heads = 2,
+                            .head_dim = 16,
+                            .vocab = 512,
+                            .tied_head = true};
+  JobSpec job = Bf16(1);
+  const Inspection inspection = FullRows(small, 128);
+  ExpectWithin(0.3, EstimateTime(job, inspection, kH200)->step_seconds, 0.0138);
+  job.lora = LoraSpec{.r = 8};
+  ExpectWithin(0.3, EstimateTime(job, inspection, kH200)->step_seconds, 0.032);
+}
+
 TEST(EstimateTime, OfTheRunCountsStepsEvaluationsAndTheStart) {
   JobSpec job = Bf16(8);
   Inspection inspection = FullRows(TinyLlama().model, 512);
