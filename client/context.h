@@ -57,7 +57,9 @@ struct Surroundings {
   // Asks the terminal, which may not answer. May be empty: it does not.
   std::function<std::optional<bool>()> shows_sixels;
   std::function<std::unique_ptr<Screen>()> open_screen;  // nullptr: none can be drawn on
-  std::function<std::string()> new_request_id;           // unique for each submission
+  // Whether nobody reads the output any more, as behind "| head". May be empty: somebody does.
+  std::function<bool()> reader_left;
+  std::function<std::string()> new_request_id;  // unique for each submission
   std::function<void(const std::string& words)>
       set_farewell;  // what Ctrl-C says before it ends trainctl
   // Runs a program to its end with this on its stdin. kNotFound: there is no such file.

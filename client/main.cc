@@ -1,4 +1,5 @@
 // trainctl: what a person types. Everything that is read from the environment is read here.
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -122,6 +123,12 @@ void SetFarewell(const std::string& words) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+// Of a pipe.
+bool ReaderLeft() {
+  pollfd out{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 int Main(const std::vector<std::string>& words) {
   const base::SystemClock clock;
   Surroundings surroundings{
@@ -148,6 +155,7 @@ int Main(const std::vector<std::string>& words) {
           },
       .shows_sixels = ShowsSixels,
       .open_screen = OpenTtyScreen,
+      .reader_left = ReaderLeft,
       .new_request_id = base::RandomName,
       .set_farewell = SetFarewell,
       .run = RunToEnd,

@@ -194,6 +194,7 @@ VerbHelp HelpOf(const VerbRow& row) {
 int RunProgram(const std::vector<std::string>& words, const Surroundings& surroundings) {
   const int code = Dispatch(words, surroundings);
   if (surroundings.out->flush()) return code;
+  if (surroundings.reader_left && surroundings.reader_left()) return code;
   *surroundings.err << "trainctl: not all of the output could be written: is the disk full?\n"
                     << std::flush;
   return code == kExitOk ? kExitFailure : code;

@@ -60,6 +60,17 @@ TEST_F(ProgramTest, OutputThatCannotBeWrittenIsAFailure) {
   EXPECT_NE(err.str().find("not all of the output could be written"), std::string::npos);
 }
 
+TEST_F(ProgramTest, AReaderWhoLeftIsNoFailure) {
+  Trainctl({"explain"});
+  std::ostringstream out, err;
+  out.setstate(std::ios::badbit);
+  surroundings_.out = &out;
+  surroundings_.err = &err;
+  surroundings_.reader_left = [] { return true; };
+  EXPECT_EQ(RunProgram({"explain", "oom"}, surroundings_), kExitOk);
+  EXPECT_EQ(err.str(), "");
+}
+
 TEST_F(ProgramTest, AMalformedServerIsRefused) {
   EXPECT_EQ(Trainctl({"status", "--server", "nowhere"}).code, kExitUsage);
 }
