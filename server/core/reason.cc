@@ -56,8 +56,21 @@ std::string StartReason(const LiveAttempt& attempt) {
   return loading.empty() ? "first step" : PhaseText(loading);
 }
 
-// What holds up the steps, if anything does.
-std::string RunReason(const LiveAttempt& attempt) {
+// "worker a/0 has been away for 20s: its rank may go on".
+std::string AwayText(const State& state, const LiveAttempt& attempt, const Now& now) {
+  for (const Rank& rank : attempt.ranks) {
+    const Worker& worker = state.workers.at(rank.row.worker);
+    if (worker.connected || rank.row.proof != Proof::kNone) continue;
+    return "worker " + rank.row.worker + " has been away for " +
+           base::FormatDuration((now.steady - worker.away_since) / 1'000'000) +
+           ": its rank may go on, and what it reports comes later";
+  }
+  return "";
+}
+
+// What holds up the steps, or what is told of them, if anything does.
+std::string RunReason(const State& state, const LiveAttempt& attempt, const Now& now) {
+  if (std::string away = AwayText(state, attempt, now); !away.empty()) return away;
   for (const job::RunPhase phase : {job::RunPhase::kEvaluating, job::RunPhase::kSaving}) {
     if (const Ranks ranks = InPhase(attempt, phase); !ranks.empty()) return PhaseText(ranks);
   }
@@ -88,7 +101,7 @@ std::string Reason(const State& state, const Job& job, const Now& now) {
     case job::JobState::kQueued: return WaitReason(state, job, now);
     case job::JobState::kStarting: return StartReason(*job.attempt);
     case job::JobState::kStopping: return StopReason(state, *job.attempt);
-    case job::JobState::kRunning: return RunReason(*job.attempt);
+    case job::JobState::kRunning: return RunReason(state, *job.attempt, now);
     case job::JobState::kFinished: return "";
   }
   return "";
