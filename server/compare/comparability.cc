@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/job/batch.h"
+#include "common/job/device.h"
 #include "common/job/job_json.h"
 #include "common/rank/reduction.h"
 #include "server/compare/sections.h"
@@ -79,6 +80,8 @@ constexpr std::string_view kEvalRows = "eval.max_rows";
 
 // A host is saturated from here on.
 constexpr double kSaturatedPercent = 95;
+// Of its slot's threads a rank uses more than this, where nothing else keeps it from them.
+constexpr double kOwnShare = 0.7;
 
 struct Circumstance {
   const char* name;
@@ -242,12 +245,26 @@ void WarnOfSharing(const std::vector<Run>& runs, Comparability* found) {
       "file gives a run its host to itself");
 }
 
-// That none of the site's jobs explains. A run that has its host to itself may use it up.
+// Of what its slot's threads could do, the share that a rank on CPU slots did. nullopt: not known.
+std::optional<double> ShareOfSlot(const Run& run) {
+  const std::optional<int64_t> threads = job::ThreadsOfCpuSlot(run.device_name);
+  const auto cpu = job::Reduce(job::Metric::kRankCpu, run.metrics);
+  if (!threads || *threads < 1 || !cpu) return std::nullopt;
+  return cpu->value / (100.0 * static_cast<double>(*threads));
+}
+
+// Ranks on CPU slots use their host up themselves. So may a run that has it to itself.
+bool ExplainsItsLoad(const Run& run) {
+  if (const std::optional<double> share = ShareOfSlot(run)) return *share >= kOwnShare;
+  return run.job.exclusive || job::ThreadsOfCpuSlot(run.device_name).has_value();
+}
+
+// That none of the site's jobs explains.
 void WarnOfForeignLoad(const std::vector<Run>& runs, Comparability* found) {
   std::string text;
   for (const Run& run : runs) {
     const auto cpu = job::Reduce(job::Metric::kHostCpu, run.metrics);
-    if (!cpu || cpu->value < kSaturatedPercent || run.job.exclusive || !run.neighbours.empty())
+    if (!cpu || cpu->value < kSaturatedPercent || !run.neighbours.empty() || ExplainsItsLoad(run))
       continue;
     text += (text.empty() ? "" : "; ") + NameAndId(run) + " " +
             std::to_string(std::llround(cpu->value)) + " %";

@@ -177,6 +177,23 @@ TEST(Comparability, WarnsOfASaturatedHostThatNoOtherJobExplains) {
   EXPECT_TRUE(Compare({a, b}, 0).warnings.empty()) << "it uses the host up itself";
 }
 
+TEST(Comparability, ARankThatHasItsThreadsUsesTheHostUpItself) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  a.device_name = b.device_name = "CPU slot (2 threads)";
+  const auto warns = [&](double rank_cpu_percent, bool exclusive) {
+    a.job.exclusive = b.job.exclusive = exclusive;
+    a.metrics = {OfRank(Summary("host_cpu_percent", 100), 0),
+                 OfRank(Summary("rank_cpu_percent", rank_cpu_percent), 0)};
+    return !Compare({a, b}, 0).warnings.empty();
+  };
+  for (const bool exclusive : {false, true}) {
+    EXPECT_TRUE(warns(98, exclusive)) << "half of it is another's";
+    EXPECT_FALSE(warns(178, exclusive));
+  }
+  a.metrics.pop_back();
+  EXPECT_TRUE(Compare({a, b}, 0).warnings.empty()) << "who used it is not known";
+}
+
 TEST(Comparability, WarnsOfTracedStepsWhereRunsDoNotHaveThemAlike) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   a.metrics = With(Loop(40, 10, 320, 1e4), {OfRank(Summary("profile_step_seconds", 0.5), 0),
