@@ -35,8 +35,8 @@ base::SteadyMicros StoppedAt(const Stop& stop, const Now& now) {
 }
 
 // By the pace of its steps, else as predicted for its devices.
-std::optional<base::SteadyMicros> ForeseenEnd(const Job& job, const Now& now) {
-  if (const std::optional<double> seconds = RemainingSeconds(job, now))
+std::optional<base::SteadyMicros> ForeseenEnd(const State& state, const Job& job, const Now& now) {
+  if (const std::optional<double> seconds = RemainingSeconds(state, job, now))
     return now.steady + Micros(*seconds);
   const job::TimeEstimate* time = PredictedTime(job);
   if (time == nullptr || time->device_name != job.attempt->ranks.front().row.device_name)
@@ -89,7 +89,7 @@ std::optional<base::SteadyMicros> ExpectedEnd(const State& state, const Job& job
     return StoppedAt(*stop, now) + stop->grace_us;
   if (const std::optional<int64_t> limit = Limit(state.options, job))
     return attempt.placed_steady + *limit;
-  const std::optional<base::SteadyMicros> foreseen = ForeseenEnd(job, now);
+  const std::optional<base::SteadyMicros> foreseen = ForeseenEnd(state, job, now);
   if (!foreseen || *foreseen <= now.steady) return std::nullopt;
   return foreseen;
 }

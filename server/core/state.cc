@@ -168,15 +168,22 @@ JobProgress Progress(const Job& job) {
   return progress;
 }
 
-std::optional<double> RemainingSeconds(const Job& job, const Now& now) {
+bool IsHeardOf(const State& state, const LiveAttempt& attempt) {
+  return std::ranges::all_of(attempt.ranks, [&state](const Rank& rank) {
+    return rank.row.proof != Proof::kNone || state.workers.at(rank.row.worker).connected;
+  });
+}
+
+std::optional<double> RemainingSeconds(const State& state, const Job& job, const Now& now) {
   if (!job.attempt) return std::nullopt;
   const JobProgress progress = Progress(job);
   const StepPace& pace = job.attempt->pace;
   const std::optional<double> a_step = pace.SecondsPerStep();
   if (!a_step || progress.steps <= progress.step) return std::nullopt;
   const double into_next = static_cast<double>(now.steady - pace.heard()) / 1e6;
-  return *a_step * static_cast<double>(progress.steps - progress.step) -
-         std::clamp(into_next, 0.0, *a_step);
+  const double from_there = *a_step * static_cast<double>(progress.steps - progress.step);
+  const double passed_at_most = IsHeardOf(state, *job.attempt) ? *a_step : from_there;
+  return from_there - std::clamp(into_next, 0.0, passed_at_most);
 }
 
 }  // namespace trainctl::core

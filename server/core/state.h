@@ -327,8 +327,9 @@ job::SiteDevice SiteDeviceOf(const WorkerRow& worker);
 JobProgress Progress(const Job& job);
 
 // Until the live attempt's last step, at the pace of its steps so far: its loading counts for
-// nothing. nullopt: it has told of no step yet, or has made the last one.
-std::optional<double> RemainingSeconds(const Job& job, const Now& now);
+// nothing. While a worker is away its rank is taken to keep that pace. nullopt: it has told of no
+// step yet, or has made the last one.
+std::optional<double> RemainingSeconds(const State& state, const Job& job, const Now& now);
 
 // When a job that waits as the first is expected to start: a prediction, by the expected ends of
 // other jobs. nullopt: not known, or others come first.

@@ -114,8 +114,8 @@ bool HasClass(const State& state, const Job& job, const std::vector<Worker*>& wo
   });
 }
 
-std::string Remaining(const Job& job, const Now& now) {
-  const std::optional<double> seconds = RemainingSeconds(job, now);
+std::string Remaining(const State& state, const Job& job, const Now& now) {
+  const std::optional<double> seconds = RemainingSeconds(state, job, now);
   if (!seconds) return "";
   constexpr double kLongest = 1e9;  // of what ranks tell
   const double rest = *seconds < kLongest ? *seconds : kLongest;
@@ -140,10 +140,10 @@ std::string WhoHas(const State& state, const Job& waiting, ClassId id, const Now
   std::string text;
   for (const auto& [id_of_job, count] : jobs) {
     const Job& job = state.jobs.at(id_of_job);
-    text +=
-        "; " + base::ToString(id_of_job) + " has " + std::to_string(count) +
-        (job.row.spec.exclusive ? " (exclusive)" : "") +
-        (job.status.state == job::JobState::kStopping ? ", being stopped" : Remaining(job, now));
+    text += "; " + base::ToString(id_of_job) + " has " + std::to_string(count) +
+            (job.row.spec.exclusive ? " (exclusive)" : "") +
+            (job.status.state == job::JobState::kStopping ? ", being stopped"
+                                                          : Remaining(state, job, now));
   }
   for (const auto& [name, count] : others)
     text += "; " + std::to_string(count) + " " + std::string(name);
@@ -250,7 +250,7 @@ std::string Obstacle(const State& state, const Job& job, const Worker& worker, c
     return LeaseSpan(*next) + " wants " + device + " before this job would end";
   if (worker.holder) {
     return base::ToString(worker.holder->job) + " holds " + device +
-           Remaining(*state.live.at(worker.holder->job), now);
+           Remaining(state, *state.live.at(worker.holder->job), now);
   }
   if (!worker.strays.empty()) {
     const job::RankKey& stray = worker.strays.front();
