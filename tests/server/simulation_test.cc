@@ -1,6 +1,7 @@
 // The core against a cluster in which everything goes wrong, under many seeds. A failure names its
 // seed, and the fewest steps of it that still fail. TRAINCTL_SEED=n replays that one, with
 // TRAINCTL_SEEDS=m so many from there on: tests/server/simulate runs any number on all cores.
+// TRAINCTL_FAULTS=first leaves out what came later to the faults (Faults::kFirst).
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
@@ -15,6 +16,7 @@
 #include <new>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -116,14 +118,14 @@ bool Fails(uint64_t first, uint64_t last, const Steps& steps, Seen* seen, bool i
 }
 
 // Leaves out steps, half of them at once, then fewer, as long as it fails without them.
-Steps Shrink(uint64_t seed, Seen* seen) {
+Steps Shrink(uint64_t seed, Faults faults, Seen* seen) {
   Steps steps = AllSteps();
   for (size_t size = steps.size() / 2; size > 0; size /= 2) {
     for (size_t from = 0; from < steps.size();) {
       Steps fewer = steps;
       const auto begin = fewer.begin() + static_cast<std::ptrdiff_t>(from);
       fewer.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(size, steps.size() - from)));
-      if (Fails(seed, seed, fewer, seen, true)) {
+      if (Fails(seed, seed, fewer, seen, true, faults)) {
         steps = std::move(fewer);
       } else {
         from += size;
@@ -134,12 +136,12 @@ Steps Shrink(uint64_t seed, Seen* seen) {
 }
 
 // Tells how the shrunk seed fails.
-std::string TellFailure(uint64_t seed, Seen* seen) {
-  const Steps steps = Shrink(seed, seen);
+std::string TellFailure(uint64_t seed, Faults faults, Seen* seen) {
+  const Steps steps = Shrink(seed, faults, seen);
   std::string text = "TRAINCTL_SEED=" + std::to_string(seed) + " fails; of its " +
                      std::to_string(kStepsPerSeed) + " steps these alone suffice, see above:";
   for (const int64_t step : steps) text += " " + std::to_string(step);
-  Fails(seed, seed, steps, seen);
+  Fails(seed, seed, steps, seen, false, faults);
   return text;
 }
 
@@ -148,16 +150,23 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
+Faults FaultsOfEnvironment() {
+  const char* text = std::getenv("TRAINCTL_FAULTS");
+  CHECK(text == nullptr || std::string_view(text) == "first" || std::string_view(text) == "all");
+  return text != nullptr && std::string_view(text) == "first" ? Faults::kFirst : Faults::kAll;
+}
+
 TEST(Simulation, EveryInvariantHoldsAndEveryJobEndsUnderAnyFaults) {
   constexpr int kMostFailures = 3;
+  const Faults faults = FaultsOfEnvironment();
   const uint64_t asked = FromEnvironment("TRAINCTL_SEED", 0);
   const uint64_t count = FromEnvironment("TRAINCTL_SEEDS", asked == 0 ? kSeeds : 1);
   const uint64_t last = std::max<uint64_t>(asked, 1) + count - 1;
   Seen& seen = *NewSeen();  // PREEMPTED are attempts: such a job goes on
   std::vector<std::string> failures;
   for (uint64_t first = last - count + 1; first <= last; first = seen.seed + 1) {
-    if (!Fails(first, last, AllSteps(), &seen)) break;
-    failures.push_back(TellFailure(seen.seed, &seen));
+    if (!Fails(first, last, AllSteps(), &seen, false, faults)) break;
+    failures.push_back(TellFailure(seen.seed, faults, &seen));
     if (failures.size() == kMostFailures) break;
   }
   for (const std::string& failure : failures) ADD_FAILURE() << failure;
