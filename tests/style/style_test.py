@@ -138,6 +138,19 @@ class Style(tree.TestCase):
                     wrong.append(f"{path}:{number}: {len(line)} columns")
         self.expect_none(wrong)
 
+    def test_rows_of_a_table_have_as_many_cells_as_its_head(self):
+        """GitHub shows no table where the row of dashes has more cells or fewer."""
+        cells = lambda line: len(re.findall(r"(?<!\\)\|", line)) - 1
+        self.expect_none(
+            [
+                f"{path}:{number}: {cells(line)} cells, {cells(table[0][1])} in the head"
+                for path in tree.prose_files()
+                for table in tree.tables(path)
+                for number, line in table
+                if cells(line) != cells(table[0][1])
+            ]
+        )
+
     def test_code_is_laid_out_by_the_pinned_formatters(self):
         tool = tree.TOP / "tests/format"
         environment = subprocess.run([tool, "--print"], capture_output=True, text=True, check=True)

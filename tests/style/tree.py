@@ -1,6 +1,7 @@
 """The checkout's own files, read once."""
 
 import functools
+import itertools
 import pathlib
 import re
 import unittest
@@ -72,14 +73,30 @@ def prose_files():
     return [path for path in markdown_files() if "goldens" not in path.parts]
 
 
-def prose_lines(path):
-    """(number, line), without tables and what stands in fences."""
+def unfenced_lines(path):
+    """(number, line), without what stands in fences."""
     is_fenced = False
     for number, line in enumerate(lines(path), 1):
         if line.lstrip().startswith("```"):
             is_fenced = not is_fenced
-        elif not is_fenced and not line.lstrip().startswith("|"):
+        elif not is_fenced:
             yield number, line
+
+
+def is_of_table(line):
+    return line.lstrip().startswith("|")
+
+
+def prose_lines(path):
+    """(number, line), without tables and what stands in fences."""
+    return ((number, line) for number, line in unfenced_lines(path) if not is_of_table(line))
+
+
+def tables(path):
+    """Each table as its (number, line)s."""
+    for is_table, group in itertools.groupby(unfenced_lines(path), lambda it: is_of_table(it[1])):
+        if is_table:
+            yield list(group)
 
 
 @functools.cache
