@@ -13,6 +13,7 @@
 #include "common/job/job_json.h"
 #include "tests/job/deployed_model.h"
 #include "tests/job/gib.h"
+#include "tests/sanitized.h"
 
 namespace trainctl::advice {
 namespace {
@@ -197,11 +198,13 @@ TEST(Advice, BatchesThatCannotBeDividedAreAnError) {
 
 // A whole site is no enumeration that anybody waits for.
 TEST(Advice, ConsidersTensOfThousands) {
+  constexpr int64_t kDevices = tests::kSanitized ? 4 : 64,
+                    kConsidered = tests::kSanitized ? 1'000 : 10'000;
   std::string text = kFile;
   text.replace(text.find("64"), 2, "7680");
-  Question question = OnH200s(text, 64);
+  Question question = OnH200s(text, kDevices);
   question.liberties = {Liberty::kLora, Liberty::kQlora, Liberty::kPrecision, Liberty::kOptimizer};
-  EXPECT_GT(Find(question).considered, 10'000);
+  EXPECT_GT(Find(question).considered, kConsidered);
 }
 
 // Runs are asked for of the fastest 500.

@@ -13,6 +13,7 @@
 #include "server/core/handlers.h"
 #include "server/core/lease_wish.h"
 #include "server/core/step.h"
+#include "tests/sanitized.h"
 #include "tests/server/describe.h"
 #include "tests/server/plain_schedule.h"
 
@@ -20,7 +21,7 @@ namespace trainctl::core {
 namespace {
 
 constexpr int64_t kTwinSecond = 1'000'000;
-constexpr uint64_t kTwinSeeds = 25;
+constexpr uint64_t kTwinSeeds = tests::kSanitized ? 6 : 25;
 constexpr int kTwinEvents = 400;
 
 // Two cores that are told the same.
