@@ -8,13 +8,15 @@ import urllib.request
 
 from cluster import ClusterTest, endless_job
 
-# Steps that are long beside the slices in which a rank is held back.
-LONG_STEPS = {"train__micro_batch_size": 8, "train__global_batch_size": 32}
-SLICE_SECONDS = 0.01
+# Steps that are long beside the slices in which a rank is held back, and beside the noise of a
+# machine that other tests use.
+LONG_STEPS = {"train__micro_batch_size": 4, "train__global_batch_size": 16}
+SLICE_SECONDS = 0.005
+HELD_SLICES = 5  # of six
 
 
 class Brake:
-    """Holds a process back: of each two slices it runs in one."""
+    """Holds a process back: it stands still, then runs for a slice."""
 
     def __init__(self, process):
         self.process = process
@@ -24,9 +26,9 @@ class Brake:
 
     def run(self):
         while not self.released.is_set():
-            for number in (signal.SIGSTOP, signal.SIGCONT):
+            for number, slices in ((signal.SIGSTOP, HELD_SLICES), (signal.SIGCONT, 1)):
                 self.process.kill(number)
-                self.released.wait(SLICE_SECONDS)
+                self.released.wait(slices * SLICE_SECONDS)
 
     def release(self):
         self.released.set()
