@@ -9,7 +9,7 @@ namespace trainctl::client {
 base::Result<Api*> NeedApi(Context& context) {
   if (context.api != nullptr) return context.api.get();
   return base::Error{
-      base::Code::kInvalid,
+      base::Code::kUnavailable,
       "no coordinator is known: start one here with trainctl local up, or name it with "
       "--server HOST:PORT, TRAINCTL_SERVER or trainctl config set server"};
 }

@@ -83,7 +83,7 @@ struct Context {
   bool for_people() const { return format == OutputFormat::kTable; }
 };
 
-// kInvalid where no server is known: how to name one.
+// kUnavailable where no server is known: how to name one.
 base::Result<Api*> NeedApi(Context& context);
 
 // The job, or the group's jobs, of that id or name. NeedApi's error, and those of Api::Get.

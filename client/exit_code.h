@@ -11,7 +11,7 @@ enum ExitCode : int {
   kExitUsage = 2,        // wrong arguments, or an invalid job file
   kExitNotFound = 3,     // no such job, group, file
   kExitWouldNotRun = 4,  // a dry run: it would be refused here, or does not fit --within
-  kExitUnreachable = 5,  // the coordinator does not answer
+  kExitUnreachable = 5,  // the coordinator does not answer, or none is known
   kExitDenied = 6,       // the site does not allow it to this user
   // Of wait and submit --wait:
   kExitJobFailed = 10,    // failed, or an expectation was not met

@@ -124,9 +124,7 @@ struct Coordinator {
 };
 
 Coordinator Unfit(const base::Error& error) {
-  const bool is_denied = error.code == base::Code::kDenied;
-  return {is_denied ? kExitDenied : kExitUnreachable,
-          {{"coordinator", Verdict::kFailure, error.message}}};
+  return {ExitCodeOf(error.code), {{"coordinator", Verdict::kFailure, error.message}}};
 }
 
 Coordinator ExamineCoordinator(Context& context) {
@@ -143,8 +141,9 @@ class Doctor : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Remark(
-        "Exit status: 0 all is well or only warned of; 1 something failed; 5 only the coordinator "
-        "does not answer; 6 it does not allow this user to ask.");
+        "Exit status: 0 all is well or only warned of; 1 this host is unfit. Else what every verb "
+        "ends with that asks the coordinator: 5 it does not answer, or none is known; 6 it does "
+        "not allow this user to ask.");
   }
 
   int Run(Context& context) override {

@@ -124,7 +124,7 @@ class Explain : public Verb {
       context.out << Shown(*explanation, context.format) << std::flush;
       return kExitOk;
     }
-    if (words_.size() > 1 || context.api == nullptr) return Fail(context, UnknownTopic(topic));
+    if (words_.size() > 1) return Fail(context, UnknownTopic(topic));
     const std::string& word = words_.front();
     const base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, word));
     if (jobs.ok()) return ExplainJobs(context, *jobs);

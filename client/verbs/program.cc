@@ -39,8 +39,8 @@ Everywhere
   --version               version and commit of trainctl and of the programs beside it
 
 Exit status
-  0 ok, or the job ended as expected   1 failure   2 usage or invalid job   3 not found   5 coordinator unreachable
-  6 not allowed to this user
+  0 ok, or the job ended as expected   1 failure   2 usage or invalid job   3 not found
+  5 the coordinator does not answer, or none is known   6 not allowed to this user
   submit --dry-run: 4 would be refused here, or does not fit --within
   wait, submit --wait: 10 failed or not as expected   11 out of memory   12 cancelled   13 diverged   14 met its time_limit
   with --timeout: 124 that time is over, the jobs go on   with Ctrl-C: 130 detached

@@ -167,6 +167,7 @@ base::Result<v1::RemoveWorkerResponse> FakeApi::RemoveWorker(
   const auto removed = std::erase_if(
       fake_->workers, [&](const auto& worker) { return worker.name() == request.worker(); });
   if (removed == 0)
+  if (fake_->unreachable) return Unreachable();
     return base::Error{base::Code::kNotFound, "no worker '" + request.worker() + "'"};
   return v1::RemoveWorkerResponse();
 }
@@ -175,6 +176,7 @@ base::Result<v1::DrainResponse> FakeApi::Drain(const v1::DrainRequest& request) 
   v1::DrainResponse response;
   bool found = false;
   for (v1::WorkerView& worker : fake_->workers) {
+  if (fake_->unreachable) return Unreachable();
     if (worker.name() != request.target() && worker.host() != request.target()) continue;
     found = true;
     worker.mutable_drain()->set_target(request.target());
@@ -190,6 +192,7 @@ base::Result<v1::CreateLeaseResponse> FakeApi::CreateLease(const v1::CreateLease
   v1::CreateLeaseResponse response;
   v1::Lease& lease = *response.mutable_lease();
   lease.set_name(request.name().empty() ? "lease-1" : request.name());
+  if (fake_->unreachable) return Unreachable();
   lease.set_owner("ann");
   lease.set_state("UPCOMING");
   lease.set_start(request.wish().start());
@@ -204,15 +207,20 @@ base::Result<v1::FindLeaseResponse> FakeApi::FindLease(const v1::FindLeaseReques
   v1::FindLeaseResponse response;
   response.set_start(request.wish().start());
   response.add_workers("a/0");
+  if (fake_->unreachable) return Unreachable();
   return response;
 }
 
-base::Result<v1::LeasesResponse> FakeApi::Leases() { return fake_->leases; }
+base::Result<v1::LeasesResponse> FakeApi::Leases() {
+  if (fake_->unreachable) return Unreachable();
+  return fake_->leases;
+}
 
 base::Result<v1::ExtendLeaseResponse> FakeApi::ExtendLease(const v1::ExtendLeaseRequest& request) {
   v1::ExtendLeaseResponse response;
   for (v1::Lease& lease : *fake_->leases.mutable_leases()) {
     if (lease.name() != request.name()) continue;
+  if (fake_->unreachable) return Unreachable();
     lease.set_end(lease.end() + request.seconds() * 1'000'000);
     *response.mutable_lease() = lease;
     return response;
@@ -224,6 +232,7 @@ base::Result<v1::DeleteLeaseResponse> FakeApi::DeleteLease(const v1::DeleteLease
   v1::DeleteLeaseResponse response;
   auto& leases = *fake_->leases.mutable_leases();
   for (auto lease = leases.begin(); lease != leases.end(); ++lease) {
+  if (fake_->unreachable) return Unreachable();
     if (lease->name() != request.name()) continue;
     *response.mutable_lease() = *lease;
     leases.erase(lease);
@@ -236,6 +245,7 @@ base::Result<v1::UndrainResponse> FakeApi::Undrain(const v1::UndrainRequest& req
   bool found = false;
   v1::UndrainResponse response;
   for (v1::WorkerView& worker : fake_->workers) {
+  if (fake_->unreachable) return Unreachable();
     if (worker.name() != request.target() && worker.host() != request.target()) continue;
     if (worker.has_drain() && !std::exchange(found, true))
       response.add_ended("the drain of " + request.target());
@@ -255,6 +265,7 @@ base::Result<v1::FenceResponse> FakeApi::Fence(const v1::FenceRequest& request) 
   for (const v1::WorkerView& worker : fake_->workers) {
     if (worker.name() != request.worker()) continue;
     if (worker.state() != "LOST")
+  if (fake_->unreachable) return Unreachable();
       return base::Error{base::Code::kConflict,
                          "worker '" + worker.name() + "' is " + worker.state()};
     fake_->fenced.push_back(worker.name());
@@ -267,6 +278,7 @@ base::Result<v1::AuditResponse> FakeApi::Audit(const v1::AuditRequest& request) 
   fake_->audit_request = request;
   return fake_->audit;
 }
+  if (fake_->unreachable) return Unreachable();
 
 namespace {
 
@@ -285,6 +297,7 @@ base::Result<v1::CreateTokenResponse> FakeApi::CreateToken(const v1::CreateToken
   fake_->tokens.push_back(request);
   v1::CreateTokenResponse response;
   *response.mutable_token() = TokenOf(request, fake_->tokens.size());
+  if (fake_->unreachable) return Unreachable();
   response.set_text("trainctl_secret");
   return response;
 }
@@ -293,6 +306,7 @@ base::Result<v1::ListTokensResponse> FakeApi::ListTokens() {
   v1::ListTokensResponse response;
   for (size_t i = 0; i < fake_->tokens.size(); ++i)
     *response.add_tokens() = TokenOf(fake_->tokens[i], i + 1);
+  if (fake_->unreachable) return Unreachable();
   return response;
 }
 
@@ -300,11 +314,13 @@ base::Result<v1::RevokeTokenResponse> FakeApi::RevokeToken(const v1::RevokeToken
   fake_->revoked_tokens.push_back(request.id());
   return v1::RevokeTokenResponse();
 }
+  if (fake_->unreachable) return Unreachable();
 
 base::Result<v1::BackupResponse> FakeApi::Backup(const v1::BackupRequest& request) {
   fake_->backups.push_back(request.path());
   v1::BackupResponse response;
   response.set_bytes(3 << 20);
+  if (fake_->unreachable) return Unreachable();
   response.set_jobs(12);
   return response;
 }

@@ -75,22 +75,6 @@ TEST_F(ProgramTest, AMalformedServerIsRefused) {
   EXPECT_EQ(Trainctl({"status", "--server", "nowhere"}).code, kExitUsage);
 }
 
-TEST_F(ProgramTest, ACoordinatorThatDoesNotAnswerIs5ForEveryVerbThatNeedsIt) {
-  coordinator_.unreachable = true;
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"status"},
-                                             {"describe", "j1"},
-                                             {"logs", "j1"},
-                                             {"wait", "j1"},
-                                             {"cancel", "j1"},
-                                             {"compare"},
-                                             {"metrics", "j1"},
-                                             {"workers"},
-                                             {"doctor"}}) {
-    EXPECT_EQ(Trainctl(words).code, kExitUnreachable) << words.front();
-  }
-}
-
 TEST_F(ProgramTest, AnUnknownJobIs3ForEveryVerbThatTakesOne) {
   for (const char* verb : {"status", "describe", "logs", "wait", "cancel", "compare", "metrics"}) {
     EXPECT_EQ(Trainctl({verb, "j9"}).code, kExitNotFound) << verb;

@@ -354,7 +354,7 @@ TEST_F(SubmitTest, WithoutACoordinatorTheRankBesideTrainctlInspects) {
 TEST_F(SubmitTest, SubmitWithoutACoordinatorSaysHowToNameOne) {
   surroundings_.environment_server = "";
   const Ended ended = Trainctl({"submit", File("tiny.json", kJob)});
-  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_EQ(ended.code, kExitUnreachable);
   EXPECT_NE(ended.err.find("--server HOST:PORT"), std::string::npos);
 }
 

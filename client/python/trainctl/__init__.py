@@ -54,7 +54,7 @@ def connect(server: str | None = None, *, context: str | None = None) -> Site:
 
     Without either it is found as the program does: TRAINCTL_SERVER, TRAINCTL_CONTEXT, then the
     context in use or "server" in ~/.config/trainctl/config.json, then the coordinator of this
-    machine. Raises Invalid where none is named, and Unreachable where it does not answer.
+    machine. Raises Unreachable where none is named, or it does not answer.
     """
     site: Site = _import("site").Site(server, context)
     return site

@@ -9,7 +9,7 @@ import pathlib
 import re
 from typing import Any
 
-from .errors import Invalid
+from .errors import Invalid, Unreachable
 
 SYSTEMD_FILE = "/run/trainctl/coordinator.addr"
 _ADDRESS = re.compile(r"(?:[^:]+|\[.*\]):(\d+)", re.ASCII)
@@ -30,7 +30,7 @@ class Address:
 
 
 def resolve(server: str | None, context: str | None = None) -> Address:
-    """The first that names one. Raises Invalid where none does, or what it names is no address."""
+    """The first that names one. Raises Unreachable where none does, Invalid where it names none."""
     if server and context:
         raise Invalid("server and context: expected one of them")
     configuration = _configuration_file()
@@ -55,7 +55,7 @@ def resolve(server: str | None, context: str | None = None) -> Address:
             continue
         if text:
             return Address(_checked(text.split("\n", 1)[0], str(path)))
-    raise Invalid(
+    raise Unreachable(
         "no coordinator is known: name it as connect('HOST:PORT'), in TRAINCTL_SERVER, or as "
         f'{{"server": "HOST:PORT"}} in {configuration}; trainctl local up starts one here, which '
         "is then found"

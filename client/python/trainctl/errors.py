@@ -20,4 +20,4 @@ class Denied(Error):
 
 
 class Unreachable(Error):
-    """The coordinator does not answer."""
+    """The coordinator does not answer, or none is known."""
