@@ -8,14 +8,50 @@
 
 #include "common/base/counting_iterator.h"
 #include "common/base/utf8.h"
+#include "common/json/open_parts.h"
 #include "common/json/read_plain_json.h"
 
 namespace trainctl::job {
 namespace {
 
+constexpr std::string_view kSpace = " \t\r\n";  // JSON's
+
 // The path of a key within an object, as problems show it.
 std::string Join(const std::string& path, const std::string& key) {
   return path.empty() ? key : path + "." + key;
+}
+
+// "line 3, column 9".
+std::string PlaceText(std::string_view text, size_t offset) {
+  const TextPlace place = PlaceOf(text, offset);
+  return "line " + std::to_string(place.line) + ", column " + std::to_string(place.column);
+}
+
+// "still open: the string of line 4, column 13, the '{' of line 1, column 1": innermost first.
+std::string StillOpen(std::string_view text, std::vector<OpenPart> open) {
+  constexpr size_t kMostNamed = 4;
+  if (open.empty()) return "";
+  std::string words = "still open: ";
+  size_t named = 0;
+  for (; !open.empty() && named < kMostNamed; open.pop_back(), ++named) {
+    const OpenPart& part = open.back();
+    words += (named == 0 ? "the " : ", the ") +
+             (part.opened == '"' ? std::string("string") : std::string("'") + part.opened + "'") +
+             " of " + PlaceText(text, part.offset);
+  }
+  return open.empty() ? words : words + " and " + std::to_string(open.size()) + " more";
+}
+
+// Of a text that ends before what it opens does; its end is told without the space behind it.
+// nullopt: it opens nothing that it leaves open.
+std::optional<Problem> EndsTooEarly(std::string_view text) {
+  if (text.find_first_not_of(kSpace) == std::string_view::npos)
+    return Problem{"(file)", 1, "there is nothing in it", "valid JSON", ""};
+  const std::vector<OpenPart> open = OpenParts(text);
+  if (open.empty()) return std::nullopt;
+  const size_t end = text.find_last_not_of(open.back().opened == '"' ? "\r\n" : kSpace) + 1;
+  return Problem{"(file)", static_cast<int>(PlaceOf(text, end).line),
+                 "ends too early, in " + PlaceText(text, end), "valid JSON", StillOpen(text, open)};
 }
 
 // Builds the tree from SAX events.
@@ -56,11 +92,16 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 
   bool parse_error(size_t position, const std::string& token,
                    const nlohmann::json::exception& fault) override {
+    const size_t at = std::min(position == 0 ? 0 : position - 1, text_.size());  // of the fault
+    const bool at_end = text_.find_first_not_of(kSpace, at) == std::string_view::npos;
+    if (auto early = at_end ? EndsTooEarly(text_) : std::nullopt) {
+      problems_.push_back(*std::move(early));
+      return false;
+    }
     const bool overflow = fault.id == 406;
-    problems_.push_back({PathOrFile(), LineAt(std::min(position, text_.size())),
-                         base::Excerpt(token, kShownValueBytes),
+    problems_.push_back({PathOrFile(), LineAt(at), base::Excerpt(token, kShownValueBytes),
                          overflow ? "a number that a double can hold" : "valid JSON",
-                         overflow ? "" : Reason(fault.what())});
+                         overflow ? "" : ReasonAt(at, fault.what())});
     return false;
   }
 
@@ -140,6 +181,15 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
       counted_ = offset;
     }
     return line_;
+  }
+
+  // A quote that is missing is told where the string begins, not where the line ends.
+  std::string ReasonAt(size_t at, std::string_view what) const {
+    const std::vector<OpenPart> open = OpenParts(text_.substr(0, at));
+    const bool ends_line = at < text_.size() && (text_[at] == '\n' || text_[at] == '\r');
+    if (ends_line && !open.empty() && open.back().opened == '"')
+      return "the string of " + PlaceText(text_, open.back().offset) + " has no end in its line";
+    return Reason(what);
   }
 
   // Of "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error …" what

@@ -32,7 +32,15 @@ std::string WithTrain(const std::string& member) {
 const Case kCases[] = {
     {"NotJson", "{\n\"version\": 1\n\"model\"}", "version", 3, "valid JSON",
      "unexpected string literal"},
-    {"Empty", "", "(file)", 1, "valid JSON", "end of input"},
+    {"Empty", "", "(file)", 1, "valid JSON", ""},
+    {"CutInAList", "{\n\"version\": 1, \"lora\": {\"targets\": [\"q\",\n", "(file)", 2,
+     "valid JSON",
+     "still open: the '[' of line 2, column 35, the '{' of line 2, column 23, the '{' of line 1, "
+     "column 1"},
+    {"CutInAString", "{\"version\": 1,\n\"name\": \"ti\n", "(file)", 2, "valid JSON",
+     "still open: the string of line 2, column 9, the '{' of line 1, column 1"},
+    {"QuoteMissing", "{\"version\": 1,\n\"name\": \"tiny,\n\"devices\": 1}", "name", 2,
+     "valid JSON", "the string of line 2, column 9 has no end in its line"},
     {"NotAnObject", "[1]", "(file)", 1, "an object of settings", ""},
     {"DuplicateKey", WithTop("\"devices\": 1, \"devices\": 2"), "devices", 4, "each key once",
      "line 4"},

@@ -50,6 +50,29 @@ TEST(ReadJson, NamesPlaceAndReasonOfASyntaxFault) {
   EXPECT_THAT(problem.hint, HasSubstr("unexpected '}'"));
 }
 
+TEST(ReadJson, OfATextThatEndsTooEarlyTellsTheEndAndWhatIsOpen) {
+  const std::string whole =
+      "{\"a\": \"} \\\" é\",\n \"b\": [{\"c\": 1.5, \"dé\": \"x]\"}, true]\n}\n";
+  EXPECT_TRUE(ReadJson(whole).problems.empty());
+  const size_t last = whole.rfind('}');
+  for (size_t bytes = 1; bytes <= last; ++bytes) {
+    if ((whole[bytes] & 0xc0) == 0x80) continue;  // within a character
+    const Problem cut = OnlyProblem(std::string_view(whole).substr(0, bytes));
+    EXPECT_EQ(cut.path, "(file)") << bytes;
+    EXPECT_THAT(cut.value, HasSubstr("ends too early, in line ")) << bytes;
+    EXPECT_THAT(cut.hint, testing::EndsWith("the '{' of line 1, column 1")) << bytes;
+  }
+  const Problem in_key = OnlyProblem(std::string_view(whole).substr(0, whole.find("é\": \"x")));
+  EXPECT_EQ(in_key.line, 2);
+  EXPECT_EQ(in_key.value, "ends too early, in line 2, column 21");
+  EXPECT_EQ(in_key.hint,
+            "still open: the string of line 2, column 19, the '{' of line 2, column 8, the '[' of "
+            "line 2, column 7, the '{' of line 1, column 1");
+  EXPECT_EQ(OnlyProblem(std::string(6, '[')).hint,
+            "still open: the '[' of line 1, column 6, the '[' of line 1, column 5, the '[' of "
+            "line 1, column 4, the '[' of line 1, column 3 and 2 more");
+}
+
 TEST(ReadJson, RefusesWhatOtherReadersLetPass) {
   for (const char* text : {"", " ", "{", "{\"a\": 1,}", "[1,]", "// c\n{}", "{'a': 1}", "{a: 1}",
                            "{} {}", "NaN", "[01]", "[1.]", "[.5]", "[+1]", "\"\t\"", "tru"}) {
