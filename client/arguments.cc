@@ -130,12 +130,13 @@ void Arguments::Texts(std::string names, std::string placeholder, std::vector<st
 }
 
 void Arguments::Number(std::string names, std::string placeholder, std::optional<int64_t>* value,
-                       std::string help) {
+                       std::string help, int64_t least) {
   arguments_.push_back({.kind = Kind::kNumber,
                         .names = std::move(names),
                         .placeholder = std::move(placeholder),
                         .help = std::move(help),
-                        .number = value});
+                        .number = value,
+                        .least = least});
 }
 
 void Arguments::Duration(std::string names, std::optional<int64_t>* seconds, std::string help) {
@@ -337,9 +338,10 @@ base::Status Arguments::Read(const std::vector<std::string>& words) {
 base::Status Arguments::ReadNumber(const Argument& argument, const std::string& text) const {
   const bool is_time = argument.kind == Kind::kDuration;
   *argument.number = is_time ? ParseSeconds(text) : base::ParseNumber(text);
-  if (*argument.number) return base::Ok{};
+  if (*argument.number && (is_time || **argument.number >= argument.least)) return base::Ok{};
   const std::string expected =
-      is_time ? "a time such as 90s, 10min or 2h" : "a whole number, 0 or more";
+      is_time ? "a time such as 90s, 10min or 2h"
+              : "a whole number, " + std::to_string(argument.least) + " or more";
   return Wrong(Split(argument.names, ',').back() + " " + text + ": expected " + expected);
 }
 

@@ -44,7 +44,7 @@ class Arguments {
   void Texts(std::string names, std::string placeholder, std::vector<std::string>* values,
              std::string help, bool required = false);  // as often as it is typed
   void Number(std::string names, std::string placeholder, std::optional<int64_t>* value,
-              std::string help);  // a whole number ≥ 0
+              std::string help, int64_t least = 0);  // a whole number from `least`
   void Duration(std::string names, std::optional<int64_t>* seconds,
                 std::string help);  // "90s", "10min", or bare seconds
   // --set key=value, and --key value or --key=value where key is one of the job schema's.
@@ -98,6 +98,7 @@ class Arguments {
     std::string* text = nullptr;
     std::vector<std::string>* texts = nullptr;
     std::optional<int64_t>* number = nullptr;
+    int64_t least = 0;  // of kNumber
     std::vector<job::Override>* settings = nullptr;
     std::vector<std::string> actions;  // empty: of use with all
   };

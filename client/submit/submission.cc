@@ -273,16 +273,14 @@ void DeclareSubmitOptions(Arguments& arguments, SubmitOptions* options) {
                    "submit it though it is predicted to fit no device of the site; or though its "
                    "host can't read model or data");
   arguments.Number("--max-parallel", "N", &options->max_parallel,
-                   "of a lab file or sweep: at most N of its jobs at once; default: any number");
+                   "of a lab file or sweep: at most N of its jobs at once; default: any number",
+                   /*least=*/1);
   arguments.Needs("--timeout", {"--wait"});
   arguments.Needs("--full", {"--dry-run"});
 }
 
 base::Status CheckBound(bool is_group, const SubmitOptions& options) {
-  if (!options.max_parallel) return base::Ok{};
-  if (*options.max_parallel == 0)
-    return base::Error{base::Code::kInvalid, "--max-parallel 0: expected 1 or more jobs at once"};
-  if (is_group) return base::Ok{};
+  if (!options.max_parallel || is_group) return base::Ok{};
   return base::Error{base::Code::kInvalid,
                      "--max-parallel is for the jobs of a lab file or sweep, and this is one job"};
 }

@@ -34,7 +34,7 @@ struct SubmitOptions {
 // --wait, --timeout, --dry-run, --full, --within, --force, --max-parallel.
 void DeclareSubmitOptions(Arguments& arguments, SubmitOptions* options);
 
-// kInvalid: a bound of none at once, or on what is no group.
+// kInvalid: a bound on what is no group.
 base::Status CheckBound(bool is_group, const SubmitOptions& options);
 
 // Prints notes, what was submitted or would be, and with `wait` the progress. Returns the exit

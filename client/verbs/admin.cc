@@ -74,8 +74,9 @@ class Admin : public Verb {
         /*required=*/true);
     arguments.OnlyWith({"audit"}, [&] {
       arguments.Number("--last", "N", &last_,
-                       "of the audit log: so many, at most 1000 (default: 50)");
-      arguments.Number("--before", "ID", &before_, "of the audit log: only those before this one");
+                       "of the audit log: so many, at most 1000 (default: 50)", /*least=*/1);
+      arguments.Number("--before", "ID", &before_, "of the audit log: only those before this one",
+                       /*least=*/1);
     });
     arguments.OnlyWith({"token create"}, [&] {
       arguments.Text("--role", "ROLE", &role_, "of a person: viewer, user, operator or admin");

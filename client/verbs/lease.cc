@@ -19,7 +19,8 @@ class Lease : public Verb {
                           "create, find, ls, describe, extend, delete or calendar; and which lease",
                           /*required=*/true);
     arguments.OnlyWith({"create", "find"}, [&] {
-      arguments.Number("--gpus", "N", &gpus_, "of create and find: devices, all of one model");
+      arguments.Number("--gpus", "N", &gpus_, "of create and find: devices, all of one model",
+                       /*least=*/1);
       arguments.Text("--host", "HOST", &host_, "only devices of this host");
       arguments.Text("--gpu-model", "MODEL", &model_,
                      "only such devices: part of their name, H200");

@@ -21,8 +21,9 @@ class Logs : public Verb {
     arguments.Positional("JOB", &job_, "id or name of a job");
     arguments.Switch("-f,--follow", &follow_, "go on until the job ends, or Ctrl-C");
     arguments.Number("--rank", "N", &rank_, "only this rank; else all, each line behind its rank");
-    arguments.Number("--tail", "N", &tail_, "only the last N lines");
-    arguments.Number("--attempt", "N", &attempt_, "of this attempt; else of the latest");
+    arguments.Number("--tail", "N", &tail_, "only the last N lines", /*least=*/1);
+    arguments.Number("--attempt", "N", &attempt_, "of this attempt; else of the latest",
+                     /*least=*/1);
     arguments.Remark(
         "With -o each line is a record: {\"attempt\", \"rank\", \"text\"}. jsonl has them at "
         "once, the others at the end.");
@@ -35,7 +36,6 @@ class Logs : public Verb {
       return Fail(context, {base::Code::kInvalid,
                             "-o name: a line has no id; expected table, json, jsonl, csv or md"});
     }
-    if (tail_ == 0) return Fail(context, {base::Code::kInvalid, "--tail 0: expected 1 or more"});
     job_ = NewestMeant(context, job_);
     const base::Result<v1::JobDetail> detail = Find(context);
     if (!detail.ok()) return Fail(context, detail.error());

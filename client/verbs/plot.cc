@@ -56,7 +56,8 @@ class PlotVerb : public Verb {
     arguments.Number("--rank", "N", &rank_, "of a metric that each rank has: only this rank's");
     arguments.Switch("--time", &over_time_, "over the time since each job's start, not the step");
     arguments.Switch("--log", &log_, "by the logarithm of the value");
-    arguments.Number("--height", "LINES", &height_, "of the drawing in the terminal; else 20");
+    arguments.Number("--height", "LINES", &height_, "of the drawing in the terminal; else 20",
+                     kLowestPlot);
     arguments.Text(
         "--graphics", "HOW", &graphics_,
         "auto: pixels where the terminal says that it shows them; kitty or sixel: always; none: "
@@ -85,11 +86,6 @@ class PlotVerb : public Verb {
       return Fail(context, usable.error());
     if (const base::Status usable = CheckGraphics(); !usable.ok())
       return Fail(context, usable.error());
-    if (height_ && *height_ < kLowestPlot) {
-      return Fail(context, {base::Code::kInvalid, "--height " + std::to_string(*height_) +
-                                                      ": expected at least " +
-                                                      std::to_string(kLowestPlot) + " lines"});
-    }
     Plot plot{.title = TitleOf(*metrics),
               .unit = std::string(job::Info(metrics->front()).unit),
               .over_time = over_time_,

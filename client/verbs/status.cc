@@ -83,14 +83,13 @@ class Status : public Verb {
                      "show again every two seconds until the jobs ended, or Ctrl-C");
     arguments.Switch("--unfinished", &unfinished_, "only jobs that have not ended");
     filter_.Declare(arguments);
-    arguments.Number("-n,--limit", "N", &limit_, "the newest N jobs");
+    arguments.Number("-n,--limit", "N", &limit_, "the newest N jobs", /*least=*/1);
     arguments.Remark("LEFT is the time that a running job still needs, by the pace of its steps.");
   }
 
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
-    if (limit_ == 0) return Fail(context, {base::Code::kInvalid, "--limit 0: expected 1 or more"});
     jobs_ = NewestMeant(context, jobs_);
     if (const base::Status kept = filter_.KeepJobsOfGroup(context, **api, &jobs_); !kept.ok())
       return Fail(context, kept.error());

@@ -132,6 +132,17 @@ TEST_F(ArgumentsTest, WhatIsNoNumberIsRefused) {
             "--tail few: expected a whole number, 0 or more; see: trainctl submit --help");
 }
 
+TEST_F(ArgumentsTest, ANumberBelowItsLeastIsRefusedWithIt) {
+  std::optional<int64_t> devices;
+  arguments_.Number("--gpus", "N", &devices, "devices", /*least=*/1);
+  for (const char* few : {"0", "-1"}) {
+    EXPECT_EQ(ErrorOf({"f", "--gpus", few}),
+              std::string("--gpus ") + few +
+                  ": expected a whole number, 1 or more; see: trainctl submit --help");
+  }
+  EXPECT_EQ(ErrorOf({"f", "--gpus", "1"}), "no error");
+}
+
 TEST_F(ArgumentsTest, WhatIsNoTimeIsRefused) {
   EXPECT_EQ(
       ErrorOf({"f", "--timeout", "soon"}),

@@ -417,7 +417,9 @@ TEST_F(PlotTest, AJobThatIsNamedTwiceStandsOnce) {
 TEST_F(PlotTest, AHeightThatShowsNothingIsRefused) {
   const Ended ended = Trainctl({"plot", "full", "--height", "1"});
   EXPECT_EQ(ended.code, kExitUsage);
-  EXPECT_EQ(ended.err, "trainctl: --height 1: expected at least 4 lines\n");
+  EXPECT_EQ(
+      ended.err,
+      "trainctl: --height 1: expected a whole number, 4 or more; see: trainctl plot --help\n");
 }
 
 TEST_F(PlotTest, MetricsOfOneUnitAreDrawnTogetherOverTime) {

@@ -125,7 +125,9 @@ TEST_F(VerbsTest, StatusOfNoGroupOrOfNoJobIsRefused) {
   }
   const Ended none = Trainctl({"status", "-n", "0"});
   EXPECT_EQ(none.code, kExitUsage);
-  EXPECT_EQ(none.err, "trainctl: --limit 0: expected 1 or more\n");
+  EXPECT_EQ(none.err,
+            "trainctl: --limit 0: expected a whole number, 1 or more; see: trainctl status "
+            "--help\n");
 }
 
 TEST_F(VerbsTest, StatusWatchShowsAgainUntilAllEnded) {
