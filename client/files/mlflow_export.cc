@@ -24,6 +24,7 @@
 #include "client/show/format.h"
 #include "client/show/job_report.h"
 #include "client/show/output.h"
+#include "common/job/check_job.h"
 #include "common/job/job_json.h"
 
 namespace trainctl::client {
@@ -181,7 +182,7 @@ base::Status WriteRun(Api& api, const v1::GetResponse& jobs, const v1::JobDetail
   run.WriteMeta();
   for (const auto& [key, value] : TagsOf(jobs, detail.view())) run.Append("tags/" + key, value);
   if (const base::Result<job::JobSpec> job = job::FromJson(detail.job_json()); job.ok()) {
-    for (const auto& [key, value] : job::Flatten(*job))
+    for (const auto& [key, value] : job::Flatten(job::ResolveJob(*job)))
       run.Append("params/" + KeyFileOf(key), Truncate(value, kLongestValue));
   }
   run.Append("artifacts/job.json", JobFileText(detail));

@@ -14,6 +14,7 @@
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/show/output.h"
+#include "common/job/check_job.h"
 #include "common/job/job_json.h"
 
 namespace trainctl::client {
@@ -74,7 +75,8 @@ WandbRun RunRecordOf(const v1::GetResponse& jobs, const v1::JobDetail& detail) {
   run.config = {{"trainctl.job", Json(view.id()).dump()},
                 {"trainctl.devices", Json(Join(view.placement(), " ")).dump()}};
   if (const base::Result<job::JobSpec> job = job::FromJson(detail.job_json()); job.ok()) {
-    for (const auto& [key, value] : job::Flatten(*job)) run.config[key] = SettingJson(value);
+    for (const auto& [key, value] : job::Flatten(job::ResolveJob(*job)))
+      run.config[key] = SettingJson(value);
   }
   return run;
 }

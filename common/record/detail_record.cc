@@ -1,5 +1,7 @@
 #include "common/record/detail_record.h"
 
+#include "common/job/check_job.h"
+#include "common/job/job_json.h"
 #include "common/rank/reduction.h"
 #include "common/record/auto_micro_batch.h"
 #include "common/record/foresight.h"
@@ -8,6 +10,12 @@
 
 namespace trainctl::record {
 namespace {
+
+// Of a newer coordinator as it came.
+Json JobAsItRuns(const std::string& text) {
+  const base::Result<job::JobSpec> job = job::FromJson(text);
+  return Parsed(job.ok() ? job::ToJson(job::ResolveJob(*job)) : text);
+}
 
 Json RankJson(const v1::RankView& rank) {
   return {{"rank", rank.rank()},
@@ -47,7 +55,7 @@ Json AttemptJson(const v1::AttemptView& attempt) {
 
 Json DetailRecord(const v1::JobDetail& detail) {
   Json record = JobRecord(detail.view());
-  record["job"] = Parsed(detail.job_json());
+  record["job"] = JobAsItRuns(detail.job_json());
   record["inspection"] = Parsed(detail.inspection_json());
   record["prediction"] = Parsed(detail.prediction_json());
   const base::Result<job::Prediction> prediction =

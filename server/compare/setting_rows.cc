@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/job/batch.h"
+#include "common/job/check_job.h"
 #include "common/job/hub_id.h"
 #include "common/job/job_json.h"
 #include "server/compare/sections.h"
@@ -22,10 +23,11 @@ bool IsRemark(std::string_view key) {
          key.starts_with("tags.");
 }
 
-// Which of global_batch_size and accumulate_grad_batches the file names is a matter of taste; both
-// are compared as they work out. Of a lab's jobs the folder above their own ones is what it varied.
+// The strategy is the one that runs, where the file says auto. Which of global_batch_size and
+// accumulate_grad_batches it names is a matter of taste; both are compared as they work out. Of a
+// lab's jobs the folder above their own ones is what it varied.
 std::vector<Setting> ResolvedSettings(const job::JobSpec& job) {
-  job::JobSpec resolved = job;
+  job::JobSpec resolved = job::ResolveJob(job);
   const base::Result<job::BatchPlan> batch = job::PlanBatch(job);
   if (batch.ok()) {
     resolved.train.global_batch_size = batch->global;

@@ -206,6 +206,7 @@ TEST_F(VerbsTest, DescribeShowsTheAttemptThatRanOutOfMemory) {
   EXPECT_EQ(json["jobs"][0]["attempts"][0]["oom"]["requested_bytes"], int64_t{2} << 30);
   EXPECT_EQ(json["jobs"][0]["attempts"][0]["oom"]["memory"]["params"], int64_t{4} << 30);
   EXPECT_EQ(json["jobs"][0]["summaries"][0]["latest"], 2.5);
+  EXPECT_EQ(json["jobs"][0]["job"]["strategy"], "single") << "as the table says, not auto";
 }
 
 TEST_F(VerbsTest, DescribeTellsWhatTrialsMadeOfAnAutomaticMicroBatch) {

@@ -41,7 +41,7 @@ TEST(Compare, TwoRunsThatDifferInOneSettingGiveTheWholeTable) {
             "same: weights pretrained\n"
             "same: data rows.json\n"
             "same: 32-true\n"
-            "same: strategy auto\n"
+            "same: strategy single\n"
             "same: devices 1\n"
             "same: engine fused\n"
             "same: global batch 8\n"
@@ -51,6 +51,17 @@ TEST(Compare, TwoRunsThatDifferInOneSettingGiveTheWholeTable) {
             "same: lr 0.0002\n"
             "same: schedule cosine\n"
             "same: seed 1337\n");
+}
+
+TEST(Compare, AnAutomaticStrategyIsTheOneThatRuns) {
+  Column automatic = SomeRun("j1", "automatic"), single = SomeRun("j2", "single");
+  single.job.strategy = job::StrategyKind::kSingle;
+  const Table alike = Compare({automatic, single}, 0);
+  EXPECT_EQ(PrintRow(alike, "strategy"), "no row strategy");
+  EXPECT_NE(std::ranges::find(alike.same, "strategy single"), alike.same.end());
+  Column two = SomeRun("j3", "two");
+  two.job.devices = 2;
+  EXPECT_EQ(PrintRow(Compare({automatic, two}, 0), "strategy"), "changed/strategy: single | ddp\n");
 }
 
 TEST(Compare, TheLabelOfAMedianSaysThatItIsOne) {
