@@ -48,7 +48,7 @@ std::string ContinuationsText(const v1::JobDetail& detail, const TableLayout& la
   for (const v1::Continuation& said : detail.continuations()) {
     std::string& text = by_place[said.place()];
     if (text.empty()) text = Prompt(said.prompt(), layout);
-    text += Entry("step " + std::to_string(said.step()), said.text(), layout);
+    text += Entry("step " + WithThousands(said.step()), said.text(), layout);
   }
   std::string text = by_place.empty() ? "" : "\nTexts\n";
   for (const auto& [place, entries] : by_place) text += entries;

@@ -33,13 +33,6 @@ std::string WithoutTrailingZeros(std::string text) {
 
 }  // namespace
 
-std::string WithThousands(int64_t value) {
-  std::string text = std::to_string(value);
-  const size_t first_digit = value < 0 ? 1 : 0;
-  for (size_t end = text.size(); end > first_digit + 3; end -= 3) text.insert(end - 3, ",");
-  return text;
-}
-
 std::string Plural(int64_t count, const std::string& noun) {
   return WithThousands(count) + " " + noun + (count == 1 ? "" : "s");
 }

@@ -6,17 +6,19 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/size.h"
+
 namespace trainctl::client {
 
-std::string WithThousands(int64_t value);                    // "1,234,567"
+using base::WithThousands;
 std::string Plural(int64_t count, const std::string& noun);  // "1 row", "1,234 rows"
 
 // Four significant digits, without an exponent where people would not write one: "2.345", "1,235",
 // "0.0002", "2e-08", "nan".
 std::string FormatNumber(double value);
 
-// By a metric's unit (job::MetricInfo): bytes as base::FormatBytes, seconds as "0.412 s" or "3min
-// 32s", rates with thousands separators.
+// By a metric's unit (job::MetricInfo): bytes as base::FormatBytes, seconds as "0.412 s" or "3 min
+// 32 s", rates with thousands separators.
 std::string FormatWithUnit(double value, std::string_view unit);
 
 // With as many digits as tell it from a neighbour that is a step away: "2.00001", "1.004 GiB".

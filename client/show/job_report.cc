@@ -133,7 +133,7 @@ std::string SummariesText(const v1::JobDetail& detail) {
 std::string TextsText(const v1::JobDetail& detail) {
   TextTable table({{"Prompt"}, {"Step", true}, {"Text"}});
   for (const v1::Continuation& said : detail.continuations())
-    table.AddRow({OnOneLine(said.prompt()), std::to_string(said.step()), OnOneLine(said.text())});
+    table.AddRow({OnOneLine(said.prompt()), WithThousands(said.step()), OnOneLine(said.text())});
   return table.empty() ? "" : "\n## Texts\n\n" + table.Markdown();
 }
 

@@ -121,7 +121,7 @@ void NoteTimeLimit(Assessment* assessment) {
   const double seconds = assessment->time->total_seconds;
   if (!limit || static_cast<double>(*limit) >= seconds) return;
   assessment->notes.push_back(
-      "resources.time_limit " + base::FormatDuration(*limit) + " is shorter than the predicted " +
+      "resources.time_limit " + base::SpellDuration(*limit) + " is shorter than the predicted " +
       base::FormatDuration(std::llround(seconds)) + ": it will probably end TIMEOUT");
 }
 

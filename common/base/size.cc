@@ -77,6 +77,21 @@ std::optional<int64_t> TakeDurationPart(std::string_view& text, size_t& first) {
   return std::nullopt;
 }
 
+std::string DurationText(int64_t seconds, std::string_view before_unit) {
+  std::string text = seconds < 0 ? "-" : "";
+  uint64_t rest = seconds < 0 ? 0 - static_cast<uint64_t>(seconds) : static_cast<uint64_t>(seconds);
+  if (rest == 0) return "0" + std::string(before_unit) + "s";
+  std::string_view gap;
+  for (const Unit& unit : kDurationUnits) {
+    const uint64_t count = rest / static_cast<uint64_t>(unit.factor);
+    rest %= static_cast<uint64_t>(unit.factor);
+    if (count == 0) continue;
+    text.append(gap).append(std::to_string(count)).append(before_unit).append(unit.name);
+    gap = " ";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::optional<int64_t> ParseBytes(std::string_view text) {
@@ -104,7 +119,6 @@ std::optional<int64_t> ParseDuration(std::string_view text) {
 std::string FormatBytes(int64_t bytes) {
   constexpr double kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
   const double value = static_cast<double>(bytes), size = std::abs(value);
-  if (bytes == 0) return "0 GiB";
   if (size < kKiB) return std::to_string(bytes) + " B";
   const bool is_small = size < kMiB, is_medium = size < kGiB / 10;
   char buffer[40];
@@ -129,18 +143,14 @@ std::string SpellBytes(int64_t bytes) {
   return shortest;
 }
 
-std::string FormatDuration(int64_t seconds) {
-  std::string text = seconds < 0 ? "-" : "";
-  uint64_t rest = seconds < 0 ? 0 - static_cast<uint64_t>(seconds) : static_cast<uint64_t>(seconds);
-  if (rest == 0) return "0s";
-  std::string_view gap;
-  for (const Unit& unit : kDurationUnits) {
-    const uint64_t count = rest / static_cast<uint64_t>(unit.factor);
-    rest %= static_cast<uint64_t>(unit.factor);
-    if (count == 0) continue;
-    text.append(gap).append(std::to_string(count)).append(unit.name);
-    gap = " ";
-  }
+std::string FormatDuration(int64_t seconds) { return DurationText(seconds, " "); }
+
+std::string SpellDuration(int64_t seconds) { return DurationText(seconds, ""); }
+
+std::string WithThousands(int64_t value) {
+  std::string text = std::to_string(value);
+  const size_t first_digit = value < 0 ? 1 : 0;
+  for (size_t end = text.size(); end > first_digit + 3; end -= 3) text.insert(end - 3, ",");
   return text;
 }
 

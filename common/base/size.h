@@ -1,6 +1,6 @@
-// Sizes and durations as people write and read them. Bytes and seconds are what the system stores;
-// GiB, or a smaller unit where that fits, is what it shows. Pure, thread-safe; parsing never throws
-// and never rounds a whole number.
+// Sizes, durations and counts as people write and read them. Bytes and seconds are what the system
+// stores; GiB, or a smaller unit where that fits, is what it shows. Pure, thread-safe; parsing
+// never throws and never rounds a whole number.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ std::optional<int64_t> ParseBytes(std::string_view text);
 // refused, since nobody could tell its unit. nullopt for anything else.
 std::optional<int64_t> ParseDuration(std::string_view text);
 
-// "44.20 GiB"; below 0.1 GiB "12.50 MiB", below 1 MiB "3.00 KiB", below 1 KiB "17 B"; "0 GiB".
+// "44.20 GiB"; below 0.1 GiB "12.50 MiB", below 1 MiB "3.00 KiB", below 1 KiB "17 B".
 // Two digits, so that columns compare at a glance. The one way in which sizes are shown.
 std::string FormatBytes(int64_t bytes);
 
@@ -28,8 +28,13 @@ std::string FormatBytes(int64_t bytes);
 // "1000001B".
 std::string SpellBytes(int64_t bytes);
 
-// "0s", "45s", "3min 32s", "2h", "1d 2h 5min": the parts that are not zero; ParseDuration reads it
-// back. Negative: "-" in front.
+// "0 s", "45 s", "3 min 32 s", "2 h", "1 d 2 h 5 min": the parts that are not zero. Negative: "-"
+// in front. The one way in which whole seconds are shown.
 std::string FormatDuration(int64_t seconds);
+
+// "45s", "3min 32s", "2h": the same as it is written in a job file, which ParseDuration reads back.
+std::string SpellDuration(int64_t seconds);
+
+std::string WithThousands(int64_t value);  // "1,234,567"
 
 }  // namespace trainctl::base

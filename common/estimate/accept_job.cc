@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/size.h"
 #include "common/estimate/check_model.h"
 #include "common/estimate/fit.h"
 #include "common/estimate/output_bytes.h"
@@ -49,9 +50,9 @@ base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
   if (acceptance.plan && inspection->resume_step > acceptance.plan->total_steps) {
     acceptance.problems.push_back(
         {"checkpoint.resume_from", 0, "\"" + job.checkpoint.resume_from.value_or("") + "\"",
-         "a checkpoint of at most " + std::to_string(acceptance.plan->total_steps) +
+         "a checkpoint of at most " + base::WithThousands(acceptance.plan->total_steps) +
              " steps, which this job makes",
-         "it is at step " + std::to_string(inspection->resume_step) +
+         "it is at step " + base::WithThousands(inspection->resume_step) +
              ": raise train.max_steps or train.epochs"});
   }
   for (Problem& problem : CheckModel(job, inspection->model))

@@ -50,7 +50,7 @@ TimeEstimate Whole(const JobSpec& job, const Inspection& inspection, const RunPl
   return estimate;
 }
 
-// Of less than a minute with so many digits: "0.0861 s", "42 s", "20min 30s".
+// Of less than a minute with so many digits: "0.0861 s", "42 s", "20 min 30 s".
 std::string SecondsText(double seconds, int digits) {
   if (seconds >= 60) return base::FormatDuration(std::llround(seconds));
   char text[32];

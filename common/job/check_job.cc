@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/ids.h"
+#include "common/base/size.h"
 #include "common/base/utf8.h"
 #include "common/job/batch.h"
 #include "common/job/combinations.h"
@@ -171,7 +172,7 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
   note_if(!optimizer.has_momentum && job.optimizer.momentum != 0,
           "optimizer.momentum has no effect on " + std::string(optimizer.name));
   note_if(job.train.max_steps && job.train.lr_warmup_steps.value_or(0) > *job.train.max_steps,
-          "the warm-up (" + std::to_string(job.train.lr_warmup_steps.value_or(0)) +
+          "the warm-up (" + base::WithThousands(job.train.lr_warmup_steps.value_or(0)) +
               " steps) is longer than the run: the learning rate stays on the ramp");
   return notes;
 }

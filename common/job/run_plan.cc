@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/size.h"
 #include "common/job/check_job.h"
 #include "common/job/trains.h"
 
@@ -13,13 +14,14 @@ void AddNotes(RunPlan& plan) {
   const bool already_noted = plan.job.train.max_steps &&
                              plan.job.train.lr_warmup_steps.value_or(0) > *plan.job.train.max_steps;
   if (plan.warmup_steps > plan.total_steps && !already_noted) {
-    plan.notes.push_back("the warm-up (" + std::to_string(plan.warmup_steps) +
-                         " steps) is longer than the run (" + std::to_string(plan.total_steps) +
+    plan.notes.push_back("the warm-up (" + base::WithThousands(plan.warmup_steps) +
+                         " steps) is longer than the run (" +
+                         base::WithThousands(plan.total_steps) +
                          "): the learning rate stays on the ramp");
   }
   const int64_t left_over = plan.sequences % plan.batch.global;
   if (left_over > 0)
-    plan.notes.push_back(std::to_string(left_over) + " " + SequenceWord(plan.job) +
+    plan.notes.push_back(base::WithThousands(left_over) + " " + SequenceWord(plan.job) +
                          "s an epoch are left over: they fill no global batch");
 }
 
@@ -36,9 +38,9 @@ base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows, int64_t packed_s
   plan.steps_per_epoch = StepsPerEpoch(plan.batch, plan.sequences);
   if (plan.steps_per_epoch == 0 && Trains(job)) {
     return base::Error{base::Code::kInvalid,
-                       std::to_string(plan.sequences) + " training " + SequenceWord(job) +
+                       base::WithThousands(plan.sequences) + " training " + SequenceWord(job) +
                            "s do not fill one global batch of " +
-                           std::to_string(plan.batch.global) +
+                           base::WithThousands(plan.batch.global) +
                            ": use a smaller train.global_batch_size or more data"};
   }
   plan.total_steps = TotalSteps(job, plan.batch, plan.sequences);

@@ -137,7 +137,7 @@ std::optional<int64_t> DurationType::Read(const JsonNode& node) const {
   return seconds && *seconds >= 1 ? seconds : std::nullopt;
 }
 
-JsonNode DurationType::Write(int64_t value) const { return base::FormatDuration(value); }
+JsonNode DurationType::Write(int64_t value) const { return base::SpellDuration(value); }
 
 JsonNode DurationType::Schema() const {
   return PatternSchema("^([0-9]+d)? ?([0-9]+h)? ?([0-9]+min)? ?([0-9]+s)?$")

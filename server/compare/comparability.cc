@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/size.h"
 #include "common/job/batch.h"
 #include "common/job/device.h"
 #include "common/job/job_json.h"
@@ -169,8 +170,9 @@ void WarnOfAmount(const std::vector<Run>& runs, Comparability* found) {
       continue;
     differs = differs || (first && !amount.IsAsMuchAs(*first));
     if (!first) first = amount;
-    text += (text.empty() ? "" : "; ") + run.id + " " + std::to_string(amount.steps) + " steps";
-    if (amount.rows > 0) text += ", " + std::to_string(std::llround(amount.rows)) + " rows";
+    text +=
+        (text.empty() ? "" : "; ") + run.id + " " + base::WithThousands(amount.steps) + " steps";
+    if (amount.rows > 0) text += ", " + base::WithThousands(std::llround(amount.rows)) + " rows";
   }
   if (!differs) return;
   found->warnings.push_back(
@@ -186,7 +188,7 @@ std::string StepsBefore(const Run& run) {
   const int64_t steps = run.inspection ? run.inspection->resume_step : 0;
   return NameAndId(run) + " goes on from a checkpoint" +
          (checkpoint.resume_job ? " of " + *checkpoint.resume_job : "") + ", and its model had " +
-         (steps > 0 ? std::to_string(steps) + (steps == 1 ? " step" : " steps") : "steps") +
+         (steps > 0 ? base::WithThousands(steps) + (steps == 1 ? " step" : " steps") : "steps") +
          " before";
 }
 
@@ -294,8 +296,8 @@ void WarnOfTraces(const std::vector<Run>& runs, Comparability* found) {
     const int64_t traced = StepsTraced(run), steps = job::StepsTrained(run.metrics);
     shares.insert({traced, traced > 0 ? steps : 0});
     if (traced > 0)
-      text += (text.empty() ? "" : "; ") + NameAndId(run) + " " + std::to_string(traced) + " of " +
-              std::to_string(steps);
+      text += (text.empty() ? "" : "; ") + NameAndId(run) + " " + base::WithThousands(traced) +
+              " of " + base::WithThousands(steps);
   }
   if (shares.size() < 2) return;
   found->warnings.push_back("some steps were traced (" + text +

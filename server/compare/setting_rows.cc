@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/parse_number.h"
+#include "common/base/size.h"
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
 #include "common/job/hub_id.h"
@@ -86,10 +88,15 @@ std::string ModelName(const std::string& path) {
   return snapshot ? snapshot->id : FileName(path);
 }
 
+std::string Count(const std::string& text) {
+  const std::optional<int64_t> count = base::ParseNumber(text);
+  return count ? base::WithThousands(*count) : text;
+}
+
 struct SameWord {
   std::string_view key;
   std::string_view before;                                    // put in front of the value
-  std::string (*name_of)(const std::string& path) = nullptr;  // of a path: what people call it
+  std::string (*name_of)(const std::string& text) = nullptr;  // what people write for it
 };
 
 // In the order in which they are said. Other settings that are equal go without saying.
@@ -101,12 +108,12 @@ constexpr SameWord kSameWords[] = {
     {"strategy", "strategy "},
     {"devices", "devices "},
     {"engine", "engine "},
-    {"train.global_batch_size", "global batch "},
-    {"train.micro_batch_size", "micro batch "},
-    {"train.accumulate_grad_batches", "accumulation "},
-    {"train.max_seq_length", "T ≤ "},
+    {"train.global_batch_size", "global batch ", Count},
+    {"train.micro_batch_size", "micro batch ", Count},
+    {"train.accumulate_grad_batches", "accumulation ", Count},
+    {"train.max_seq_length", "T ≤ ", Count},
     {"train.epochs", "epochs "},
-    {"train.max_steps", "max steps "},
+    {"train.max_steps", "max steps ", Count},
     {"optimizer.name", ""},
     {"optimizer.lr", "lr "},
     {"train.lr_schedule", "schedule "},

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "common/base/size.h"
 #include "server/compare/sections.h"
 
 namespace trainctl::compare {
@@ -18,7 +19,7 @@ std::vector<std::string> Prompts(const std::vector<Run>& runs) {
 
 Value ValueOf(const job::RankContinuation* said) {
   if (said == nullptr) return {};
-  return {.value = said->text, .note = "step " + std::to_string(said->step)};
+  return {.value = said->text, .note = "step " + base::WithThousands(said->step)};
 }
 
 }  // namespace

@@ -87,9 +87,9 @@ void Refuse(Turn& turn, Job& job, const std::string& why) {
 }
 
 std::string RowsText(const job::Inspection& inspection) {
-  const std::string rows = std::to_string(inspection.rows) + " rows";
+  const std::string rows = base::WithThousands(inspection.rows) + " rows";
   if (inspection.sampled_rows == 0) return rows;
-  return "about " + rows + " by a sample of " + std::to_string(inspection.sampled_rows);
+  return "about " + rows + " by a sample of " + base::WithThousands(inspection.sampled_rows);
 }
 
 void Keep(Turn& turn, Job& job, const job::Inspection& inspection, const job::RunPlan& plan,
@@ -100,10 +100,10 @@ void Keep(Turn& turn, Job& job, const job::Inspection& inspection, const job::Ru
   job.row.prediction = prediction;
   Enqueue(turn, job);
   turn.Persist(UpdateInspection{job.row.id, inspection, prediction});
-  const std::string work =
-      job::Trains(plan.job)
-          ? RowsText(inspection) + ", " + std::to_string(plan.total_steps) + " optimizer steps, "
-          : std::to_string(plan.job.eval.prompts.size()) + " prompts, ";
+  const std::string work = job::Trains(plan.job)
+                               ? RowsText(inspection) + ", " +
+                                     base::WithThousands(plan.total_steps) + " optimizer steps, "
+                               : std::to_string(plan.job.eval.prompts.size()) + " prompts, ";
   Say(turn, job.row.id,
       "inspected by " + worker.row.name + ": " + work +
           base::FormatBytes(prediction.memory.peak_allocated) + " predicted peak a device");

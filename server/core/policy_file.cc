@@ -190,7 +190,7 @@ class PolicyReader {
                                                           : std::optional<int64_t>();
     if (seconds && *seconds >= least && *seconds <= kMostSeconds) return seconds;
     Refuse(path, node,
-           "a time from " + base::FormatDuration(least) + " to 366d, such as " + example);
+           "a time from " + base::SpellDuration(least) + " to 366d, such as " + example);
     return std::nullopt;
   }
 };

@@ -163,8 +163,8 @@ std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
   const std::optional<int64_t>& longest = bounds.max_time_limit_seconds;
   const std::optional<int64_t>& limit = spec.resources.time_limit_seconds;
   if (longest && (!limit || *limit > *longest)) {
-    problems.push_back({"resources.time_limit", 0, limit ? base::FormatDuration(*limit) : "not set",
-                        "a time of at most " + base::FormatDuration(*longest), why});
+    problems.push_back({"resources.time_limit", 0, limit ? base::SpellDuration(*limit) : "not set",
+                        "a time of at most " + base::SpellDuration(*longest), why});
   }
   return problems.empty() ? "" : job::Format(problems, spec.name);
 }

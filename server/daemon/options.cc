@@ -218,7 +218,7 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
       ->expected(1)
       ->take_all();
   AddBounds(&app, &options);
-  std::string lease_max = base::FormatDuration(options.bounds.lease_seconds);
+  std::string lease_max = base::SpellDuration(options.bounds.lease_seconds);
   app.add_option("--lease-max", lease_max, "The longest lease, such as 3h")
       ->type_name("TIME")
       ->capture_default_str();

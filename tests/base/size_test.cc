@@ -68,7 +68,7 @@ TEST(ParseDuration, AnythingElseIsRefused) {
 }
 
 TEST(FormatBytes, TakesTheUnitThatFits) {
-  EXPECT_EQ(FormatBytes(0), "0 GiB");
+  EXPECT_EQ(FormatBytes(0), "0 B");
   EXPECT_EQ(FormatBytes(17), "17 B");
   EXPECT_EQ(FormatBytes(3 * 1024), "3.00 KiB");
   EXPECT_EQ(FormatBytes(25 << 19), "12.50 MiB");
@@ -95,17 +95,29 @@ RC_GTEST_PROP(SpellBytes, IsReadBackToTheSameNumber, ()) {
 }
 
 TEST(FormatDuration, ShowsThePartsThatAreNotZero) {
-  EXPECT_EQ(FormatDuration(0), "0s");
-  EXPECT_EQ(FormatDuration(45), "45s");
-  EXPECT_EQ(FormatDuration(212), "3min 32s");
-  EXPECT_EQ(FormatDuration(7'200), "2h");
-  EXPECT_EQ(FormatDuration(93'900), "1d 2h 5min");
-  EXPECT_EQ(FormatDuration(-61), "-1min 1s");
+  EXPECT_EQ(FormatDuration(0), "0 s");
+  EXPECT_EQ(FormatDuration(45), "45 s");
+  EXPECT_EQ(FormatDuration(212), "3 min 32 s");
+  EXPECT_EQ(FormatDuration(7'200), "2 h");
+  EXPECT_EQ(FormatDuration(93'900), "1 d 2 h 5 min");
+  EXPECT_EQ(FormatDuration(-61), "-1 min 1 s");
 }
 
-RC_GTEST_PROP(FormatDuration, IsReadBackToTheSameNumber, ()) {
+TEST(SpellDuration, IsAsAJobFileHasIt) {
+  EXPECT_EQ(SpellDuration(0), "0s");
+  EXPECT_EQ(SpellDuration(93'912), "1d 2h 5min 12s");
+}
+
+TEST(WithThousands, GroupsDigitsByThree) {
+  EXPECT_EQ(WithThousands(0), "0");
+  EXPECT_EQ(WithThousands(999), "999");
+  EXPECT_EQ(WithThousands(-1'000), "-1,000");
+  EXPECT_EQ(WithThousands(1'234'567), "1,234,567");
+}
+
+RC_GTEST_PROP(SpellDuration, IsReadBackToTheSameNumber, ()) {
   const int64_t seconds = *rc::gen::nonNegative<int64_t>();
-  RC_ASSERT(ParseDuration(FormatDuration(seconds)) == seconds);
+  RC_ASSERT(ParseDuration(SpellDuration(seconds)) == seconds);
 }
 
 }  // namespace

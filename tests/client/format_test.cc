@@ -28,10 +28,10 @@ TEST(Format, NumbersHaveFourSignificantDigitsAndNoNeedlessExponent) {
 TEST(Format, UnitsDecideHowANumberReads) {
   EXPECT_EQ(FormatWithUnit(9.81 * (1 << 30), "bytes"), "9.81 GiB");
   EXPECT_EQ(FormatWithUnit(12.5 * (1 << 20), "bytes"), "12.50 MiB");
-  EXPECT_EQ(FormatWithUnit(0, "bytes"), "0 GiB");
+  EXPECT_EQ(FormatWithUnit(0, "bytes"), "0 B");
   EXPECT_EQ(FormatWithUnit(0.4125, "s"), "0.412 s");
   EXPECT_EQ(FormatWithUnit(12.345, "s"), "12.35 s");
-  EXPECT_EQ(FormatWithUnit(212, "s"), "3min 32s");
+  EXPECT_EQ(FormatWithUnit(212, "s"), "3 min 32 s");
   EXPECT_EQ(FormatWithUnit(12345.6, "tokens/s"), "12,346 tokens/s");
   EXPECT_EQ(FormatWithUnit(1.9444, "×"), "1.94×");
   EXPECT_EQ(FormatWithUnit(97.6, "%"), "98 %");

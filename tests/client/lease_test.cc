@@ -56,7 +56,7 @@ TEST_F(LeaseTest, CreateSaysWhichDevicesFromWhenToWhen) {
   EXPECT_EQ(made.code, kExitOk);
   EXPECT_EQ(made.out,
             "Leased lab2: 2 devices, a/0 a/1, from 2026-12-01 15:30 TST (14:00 UTC) to 2026-12-01 "
-            "18:30 TST (17:00 UTC), 3h\nIts jobs: trainctl submit job.json --within lab2\n");
+            "18:30 TST (17:00 UTC), 3 h\nIts jobs: trainctl submit job.json --within lab2\n");
   const Json lease = Json::parse(Trainctl({"lease", "ls", "-o", "json"}).out)["leases"][0];
   EXPECT_EQ(lease["name"], "lab2");
   EXPECT_EQ(lease["devices"][1], "a/1");
@@ -91,7 +91,7 @@ TEST_F(LeaseTest, WhatRemainsOfALabIsHeldAgainstOnesOwnLease) {
   Trainctl(
       {"lease", "create", "lab2", "--gpus", "1", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
   const Ended own = Trainctl(words);
-  EXPECT_NE(own.out.find("predicted for 2 experiments on 1 device; fits 3h, which the lease lab2 "
+  EXPECT_NE(own.out.find("predicted for 2 experiments on 1 device; fits 3 h, which the lease lab2 "
                          "has left for jobs"),
             std::string::npos)
       << own.out << own.err;
@@ -101,7 +101,7 @@ TEST_F(LeaseTest, WhatRemainsOfALabIsHeldAgainstOnesOwnLease) {
     return Trainctl({"recipes", "ls", "my-lab", "--dir", folder_, "--within", what});
   };
   EXPECT_NE(within("lab2").out.find("which the lease lab2"), std::string::npos);
-  EXPECT_NE(within("2h").out.find("fits 2h"), std::string::npos);
+  EXPECT_NE(within("2h").out.find("fits 2 h"), std::string::npos);
   EXPECT_EQ(within("other").code, kExitNotFound);
 }
 
@@ -111,7 +111,7 @@ TEST_F(LeaseTest, SubmitWithinALeaseNamesItAndSaysWhatIsLeft) {
   const std::string path = File("tiny.json", kJob);
   const Ended submitted = Trainctl({"submit", path, "--within", "lab2"});
   EXPECT_EQ(submitted.code, kExitOk) << submitted.err;
-  EXPECT_NE(submitted.err.find("3h"), std::string::npos) << submitted.err;
+  EXPECT_NE(submitted.err.find("3 h"), std::string::npos) << submitted.err;
   const auto spec = job::FromJson(coordinator_.submissions.at(0).jobs(0).job_json());
   EXPECT_EQ(spec->resources.lease, "lab2");
   EXPECT_EQ(Trainctl({"submit", path, "--within", "other"}).code, kExitNotFound);

@@ -91,11 +91,11 @@ TEST(LabText, SaysWhetherItFitsAndWhatIsNotCounted) {
   refused.site_problems.emplace_back();
   const LabTime lab = PredictLab({Taking(3600), Taking(3600), unknown, refused});
   EXPECT_EQ(LabText(lab, 3 * 3600),
-            "1h predicted for 2 experiments on 2 devices; fits 3h; 1 experiment of unknown time "
+            "1 h predicted for 2 experiments on 2 devices; fits 3 h; 1 experiment of unknown time "
             "not counted; "
             "1 experiment would be refused and not counted");
   EXPECT_EQ(LabText(PredictLab({Taking(3600)}), 1800),
-            "1h predicted for 1 experiment on 1 device; does not fit 30min");
+            "1 h predicted for 1 experiment on 1 device; does not fit 30 min");
   EXPECT_EQ(LabText(PredictLab({unknown}), std::nullopt),
             "not predicted; 1 experiment of unknown time not counted");
 }

@@ -394,7 +394,8 @@ TEST_F(SubmitTest, ADryRunOfALabSaysWhetherItFitsATime) {
   const std::string path = File("my-lab.json", kLab);
   EXPECT_NE(Trainctl({"submit", path, "--dry-run"}).out.find("All of it: "), std::string::npos);
   const Ended ended = Trainctl({"submit", path, "--dry-run", "--within", "3h"});
-  EXPECT_NE(ended.out.find("predicted for 2 experiments on 2 devices; fits 3h."), std::string::npos)
+  EXPECT_NE(ended.out.find("predicted for 2 experiments on 2 devices; fits 3 h."),
+            std::string::npos)
       << ended.out;
   const Json json =
       Json::parse(Trainctl({"submit", path, "--dry-run", "--within", "1s", "-o", "json"}).out);

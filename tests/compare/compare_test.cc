@@ -56,9 +56,11 @@ TEST(Compare, TwoRunsThatDifferInOneSettingGiveTheWholeTable) {
 TEST(Compare, AnAutomaticStrategyIsTheOneThatRuns) {
   Column automatic = SomeRun("j1", "automatic"), single = SomeRun("j2", "single");
   single.job.strategy = job::StrategyKind::kSingle;
+  automatic.job.train.max_seq_length = single.job.train.max_seq_length = 4096;
   const Table alike = Compare({automatic, single}, 0);
   EXPECT_EQ(PrintRow(alike, "strategy"), "no row strategy");
   EXPECT_NE(std::ranges::find(alike.same, "strategy single"), alike.same.end());
+  EXPECT_NE(std::ranges::find(alike.same, "T ≤ 4,096"), alike.same.end());
   Column two = SomeRun("j3", "two");
   two.job.devices = 2;
   EXPECT_EQ(PrintRow(Compare({automatic, two}, 0), "strategy"), "changed/strategy: single | ddp\n");

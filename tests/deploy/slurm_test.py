@@ -122,7 +122,7 @@ class Allocation(unittest.TestCase):
         self.assertEqual(status.returncode, 1)
         self.assertIn("no allocation", status.stderr)
         events = self.events()
-        self.assertEqual(events.count("its time limit is 4h: it is stopped before"), 2, events)
+        self.assertEqual(events.count("its time limit is 4 h: it is stopped before"), 2, events)
         exported = self.slurm("read", "--", "export", "j1", str(self.folder / "export"))
         self.assertEqual(exported.returncode, 0, exported.stderr)
         self.assertTrue(any((self.folder / "export").iterdir()))

@@ -336,11 +336,13 @@ TEST(EstimateTimeFromRuns, TakesTheirStepAsItIs) {
       *EstimateTimeFromRuns(Bf16(8), FullRows(TinyLlama().model, 512), earlier);
   EXPECT_EQ(estimate.step_seconds, 0.5);
   EXPECT_EQ(estimate.training_seconds, 0.5 * 512 + kFirstStep);
-  EXPECT_THAT(TimeText(estimate),
-              HasSubstr("4min 16s of it training (0.5 s a step), predicted from 3 earlier runs on "
-                        "NVIDIA H200"));
-  EXPECT_THAT(TimeText({.step_seconds = 1230, .training_seconds = 2.4, .total_seconds = 12}),
-              HasSubstr("12s, 2.4 s of it training (20min 30s a step), predicted from the rates"));
+  EXPECT_THAT(
+      TimeText(estimate),
+      HasSubstr("4 min 16 s of it training (0.5 s a step), predicted from 3 earlier runs on "
+                "NVIDIA H200"));
+  EXPECT_THAT(
+      TimeText({.step_seconds = 1230, .training_seconds = 2.4, .total_seconds = 12}),
+      HasSubstr("12 s, 2.4 s of it training (20 min 30 s a step), predicted from the rates"));
 }
 
 TEST(RatesOf, AreFoundByTheDevicesName) {

@@ -13,7 +13,7 @@ def visible(words: str) -> str:
 
 
 def with_unit(value: float, unit: str) -> str:
-    """ "2.22 GiB", "1min 47s", "86 %": units are those of the messages."""
+    """ "2.22 GiB", "1 min 47 s", "86 %": units are those of the messages."""
     if not math.isfinite(value):
         return number(value)
     if unit == "bytes":
@@ -45,8 +45,6 @@ def number(value: float) -> str:
 
 def size(value: float) -> str:
     large = abs(value)
-    if value == 0:
-        return "0 GiB"
     if large < 1 << 10:
         return f"{value:.0f} B"
     if large < 1 << 20:
@@ -65,7 +63,7 @@ def seconds(value: float) -> str:
     for name, length in _DURATIONS:
         count, rest = divmod(rest, length)
         if count:
-            words.append(f"{count}{name}")
+            words.append(f"{count} {name}")
     return " ".join(words)
 
 

@@ -97,7 +97,6 @@ export function formatNumber(value) {
 // As base::FormatBytes and base::FormatDuration.
 export function formatBytes(value) {
   const size = Math.abs(value);
-  if (value === 0) return "0 GiB";
   if (size < 1024) return `${value} B`;
   if (size < 2 ** 20) return `${(value / 1024).toFixed(2)} KiB`;
   if (size < 2 ** 30 / 10) return `${(value / 2 ** 20).toFixed(2)} MiB`;
@@ -109,7 +108,7 @@ export function formatDuration(seconds) {
   const parts = [[Math.floor(whole / 86400), "d"], [Math.floor(whole / 3600) % 24, "h"],
     [Math.floor(whole / 60) % 60, "min"], [whole % 60, "s"]];
   const said = parts.filter(([count]) => count > 0);
-  return said.map(([count, unit]) => count + unit).join(" ") || "0s";
+  return said.map(([count, unit]) => `${count} ${unit}`).join(" ") || "0 s";
 }
 
 export function formatClock(seconds) {
