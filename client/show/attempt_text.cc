@@ -8,8 +8,9 @@
 #include "common/rank/memory_kind.h"
 
 namespace trainctl::client {
+namespace {
 
-std::string AttemptEndText(const v1::AttemptView& attempt) {
+std::string EndText(const v1::AttemptView& attempt) {
   std::string text = FailedTrialText(attempt);
   if (text.empty()) text = attempt.outcome().empty() ? "running" : attempt.outcome();
   const std::vector<std::string> causes = Causes(attempt);
@@ -17,15 +18,25 @@ std::string AttemptEndText(const v1::AttemptView& attempt) {
   return attempt.message().empty() ? text : text + ": " + attempt.message();
 }
 
-std::string OomLine(const job::OomDetail& oom) {
+std::string HeldText(const job::OomDetail& oom) {
   std::string held;
   for (const job::MemoryKind& kind : job::kMemoryKinds) {
     if (kind.is_part && oom.memory.*kind.bytes > 0)
       held += ", " + std::string(kind.label) + " " + base::FormatBytes(oom.memory.*kind.bytes);
   }
-  return "    rank " + std::to_string(oom.rank) + " " + OomText(oom) + "; last measured" +
-         (held.empty() ? ": nothing" : ":" + held.substr(1)) +
-         ". What to do: trainctl explain oom\n";
+  return "rank " + std::to_string(oom.rank) + " " + OomText(oom) + "; last measured" +
+         (held.empty() ? ": nothing" : ":" + held.substr(1)) + ". What to do: trainctl explain oom";
+}
+
+}  // namespace
+
+std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layout) {
+  constexpr int kIndent = 4;
+  const std::string line = "Attempt " + std::to_string(attempt.attempt()) + ": " + EndText(attempt);
+  std::string text = WrapLines(line, layout.width, kIndent);
+  if (const auto oom = OomOf(attempt))
+    text += std::string(kIndent, ' ') + WrapLines(HeldText(*oom), layout.width, kIndent);
+  return text;
 }
 
 std::string LastLinesText(const v1::AttemptView& attempt) {

@@ -105,17 +105,6 @@ bool FitsAcross(const v1::CompareResponse& response, const std::vector<int>& pla
          WidthOf(TableOf(response, places, kLongestName).Render({})) <= layout.width;
 }
 
-// Prose, at the width of the terminal.
-std::string Wrapped(std::string_view text, const TableLayout& layout) {
-  std::string wrapped;
-  for (const std::string& line : Split(text, '\n')) {
-    const std::vector<std::string> lines =
-        layout.width > 0 ? WrapWords(line, layout.width) : std::vector{line};
-    wrapped += Join(lines, "\n") + "\n";
-  }
-  return wrapped;
-}
-
 bool IsCalled(const v1::CompareRow& row, const std::string& key) {
   return row.key() == key || row.section() == key || row.key().starts_with(key + ".");
 }
@@ -180,13 +169,13 @@ std::string ComparisonText(const v1::CompareResponse& response, const Comparison
                                  : RenderBlocks(numbers, places, layout)) +
                      "\n" + ComparedTexts(response, places, layout);
   if (response.same_size() > 0)
-    text += Wrapped("Same: " + Join(response.same(), ", ") + ".", layout);
+    text += WrapLines("Same: " + Join(response.same(), ", ") + ".", layout.width);
   for (const std::string& warning : response.warnings()) {
-    const std::string prose = Wrapped("Not comparable: " + warning + ".", layout);
+    const std::string prose = WrapLines("Not comparable: " + warning + ".", layout.width);
     text += Styled(kNotComparable, Style::kWarning, layout.colour) +
             prose.substr(kNotComparable.size());
   }
-  return text + Styled(Wrapped(kDefinitions, layout), Style::kFaint, layout.colour);
+  return text + Styled(WrapLines(kDefinitions, layout.width), Style::kFaint, layout.colour);
 }
 
 std::string ComparisonMarkdown(const v1::CompareResponse& response, const ComparisonView& view) {

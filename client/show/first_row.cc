@@ -5,17 +5,20 @@
 
 namespace trainctl::client {
 
-std::string FirstRowText(const job::Inspection& inspection) {
+std::string FirstRowText(const job::Inspection& inspection, const TableLayout& layout) {
+  constexpr int kIndent = 2;
   if (!inspection.first_row) return "";
   const job::ShownRow& row = *inspection.first_row;
-  std::string text = "First row: " + Plural(row.tokens, "token") + "; the " +
-                     WithThousands(row.trained) +
-                     " that count in the loss stand between « and »\n  ";
+  const std::string heading = "First row: " + Plural(row.tokens, "token") + "; the " +
+                              WithThousands(row.trained) +
+                              " that count in the loss stand between « and »";
+  std::string text;
   for (const job::RowPiece& piece : row.pieces) {
     const std::string words = OnOneLine(piece.text);
     text += piece.trained ? "«" + words + "»" : words;
   }
-  return text + "\n";
+  return WrapLines(heading, layout.width, kIndent) + std::string(kIndent, ' ') +
+         WrapLines(text, layout.width, kIndent);
 }
 
 Json FirstRowJson(const job::Inspection& inspection) {

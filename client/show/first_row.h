@@ -10,7 +10,7 @@ namespace trainctl::client {
 
 // Its counts, and its text on one line, which ends with a newline. What counts in the loss stands
 // between « and ». Line ends and tabs are written as \n and \t. "": the row is unknown.
-std::string FirstRowText(const job::Inspection& inspection);
+std::string FirstRowText(const job::Inspection& inspection, const TableLayout& layout);
 
 // {"tokens", "trained", "pieces": [{"text", "trained"}]}; null: it is unknown.
 Json FirstRowJson(const job::Inspection& inspection);

@@ -10,6 +10,8 @@
 namespace trainctl::client {
 namespace {
 
+constexpr int kNarrowestProse = 24;
+
 std::string Print(const char* format, auto... values) {
   char text[64];
   std::snprintf(text, sizeof text, format, values...);
@@ -129,6 +131,25 @@ std::vector<std::string> WrapWords(std::string_view text, int width) {
     begin = end + 1;
   }
   return lines;
+}
+
+std::string WrapLines(std::string_view text, int width, int indent) {
+  const std::string gap(static_cast<size_t>(indent), ' ');
+  std::string wrapped;
+  for (const std::string& line : Split(text, '\n')) {
+    // The first line is as wide as the others: a label may stand before it.
+    const std::vector<std::string> lines =
+        width > 0 ? WrapWords(line, std::max(kNarrowestProse, width - indent)) : std::vector{line};
+    wrapped += (wrapped.empty() ? "" : gap) + Join(lines, "\n" + gap) + "\n";
+  }
+  return wrapped;
+}
+
+std::string LabelledLine(const std::string& label, int label_width, std::string_view text,
+                         int width) {
+  std::string line = "  " + label;
+  line.resize(std::max(line.size() + 1, static_cast<size_t>(2 + label_width)), ' ');
+  return line + WrapLines(text, width, DisplayWidth(line));
 }
 
 std::vector<std::string> Split(std::string_view text, char separator) {

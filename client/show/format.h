@@ -46,6 +46,14 @@ std::string Truncate(std::string_view text, int width);
 // Broken at spaces into lines of at most `width` columns; a longer word stands alone.
 std::vector<std::string> WrapWords(std::string_view text, int width);
 
+// Each line broken at spaces where it is wider; what goes on is indented by so much. width 0: as it
+// is. Every line ends in a newline.
+std::string WrapLines(std::string_view text, int width, int indent = 0);
+
+// "  steps   62 optimizer steps": what it is of, and a text that goes on below itself.
+std::string LabelledLine(const std::string& label, int label_width, std::string_view text,
+                         int width);
+
 std::string Join(const auto& words, std::string_view separator) {
   std::string text;
   for (const auto& word : words) {

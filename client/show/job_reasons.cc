@@ -11,8 +11,9 @@
 namespace trainctl::client {
 namespace {
 
-std::string Fact(const std::string& label, const std::string& text) {
-  return "  " + label + std::string(10 - label.size(), ' ') + text + "\n";
+std::string Fact(const std::string& label, const std::string& text, const TableLayout& layout) {
+  constexpr int kLabelWidth = 10;
+  return LabelledLine(label, kLabelWidth, text, layout.width);
 }
 
 std::string Ago(int64_t since, int64_t now) {
@@ -21,12 +22,12 @@ std::string Ago(int64_t since, int64_t now) {
 }
 
 // "tiny (j7), QUEUED: waits for 2 devices: …".
-std::string Headline(const v1::JobView& view) {
+std::string Headline(const v1::JobView& view, const TableLayout& layout) {
   std::string text = NameWithId(view.name(), view.id()) + ", ";
   text += view.outcome().empty() ? view.state() : view.outcome();
   if (view.has_as_expected()) text += view.as_expected() ? " as expected" : " not as expected";
   const std::string& why = view.outcome().empty() ? view.reason() : view.message();
-  return text + (why.empty() ? "" : ": " + why) + "\n";
+  return WrapLines(text + (why.empty() ? "" : ": " + why), layout.width, 2);
 }
 
 std::string WhoText(const v1::Hindrance& hindrance) {
@@ -39,7 +40,7 @@ std::string WhoText(const v1::Hindrance& hindrance) {
 std::string HindrancesText(const v1::Wait& wait, const TableLayout& layout) {
   TextTable table({{.header = "DEVICE", .cut = true},
                    {"STATE"},
-                   {"SINCE"},
+                   {.header = "SINCE", .goes = 1},
                    {"EXPECTED TO BE FREE"},
                    {"WHO OR WHY"}});
   for (const v1::Hindrance& hindrance : wait.hindrances()) {
@@ -79,9 +80,9 @@ std::vector<std::string> Remedies(const v1::Wait& wait) {
 
 std::string WaitText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   const v1::JobView& view = detail.view();
-  std::string text = Fact("waits", Ago(view.submitted_at(), now));
+  std::string text = Fact("waits", Ago(view.submitted_at(), now), layout);
   if (const std::string start = PredictedStartText(view); !start.empty())
-    text += Fact("starts", start);
+    text += Fact("starts", start, layout);
   if (!detail.has_wait()) return text;
   const v1::Wait& wait = detail.wait();
   const int64_t others = wait.hindrances_size() + wait.more();
@@ -89,47 +90,46 @@ std::string WaitText(const v1::JobDetail& detail, int64_t now, const TableLayout
                "wants " + WithThousands(view.devices()) + "; of " +
                    WithThousands(wait.free() + others) + " that it could use " +
                    WithThousands(wait.free()) + (wait.free() == 1 ? " is" : " are") + " free" +
-                   (wait.behind().empty() ? "" : ", and " + wait.behind() + " is first"));
+                   (wait.behind().empty() ? "" : ", and " + wait.behind() + " is first"),
+               layout);
   text += HindrancesText(wait, layout);
   const std::vector<std::string> remedies = Remedies(wait);
   if (!remedies.empty()) text += "\nWhat would help:\n";
-  for (const std::string& remedy : remedies) text += "  " + remedy + "\n";
+  for (const std::string& remedy : remedies) text += "  " + WrapLines(remedy, layout.width, 2);
   return text;
 }
 
-std::string RunText(const v1::JobDetail& detail, int64_t now) {
+std::string RunText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   const v1::JobView& view = detail.view();
-  std::string text = Fact("runs", "on " + PlacementText(view) + ", " + Ago(view.started_at(), now));
-  if (const std::string steps = StepsText(view); !steps.empty()) text += Fact("steps", steps);
+  const auto add = [&](const char* label, const std::string& fact) {
+    return Fact(label, fact, layout);
+  };
+  std::string text = add("runs", "on " + PlacementText(view) + ", " + Ago(view.started_at(), now));
+  if (const std::string steps = StepsText(view); !steps.empty()) text += add("steps", steps);
   if (detail.expected_end() != 0) {
-    text += Fact("ends", "about " + FormatTime(detail.expected_end()) +
-                             ", a prediction, or the latest by its time limit");
+    text += add("ends", "about " + FormatTime(detail.expected_end()) +
+                            ", a prediction, or the latest by its time limit");
   }
   return text;
 }
 
-std::string EndingText(const v1::JobDetail& detail, int64_t now) {
+std::string EndingText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   const v1::JobView& view = detail.view();
-  std::string text = Fact("ended", FormatTime(view.ended_at()));
+  std::string text = Fact("ended", FormatTime(view.ended_at()), layout);
   if (view.started_at() != 0) {
-    text += Fact("ran", FormatClock(ElapsedSeconds(view, now)) +
-                            (StepsText(view).empty() ? "" : ", steps " + StepsText(view)));
+    text += Fact("ran",
+                 FormatClock(ElapsedSeconds(view, now)) +
+                     (StepsText(view).empty() ? "" : ", steps " + StepsText(view)),
+                 layout);
   }
   for (const v1::AttemptView& attempt : detail.attempts()) {
-    text +=
-        "\nAttempt " + std::to_string(attempt.attempt()) + ": " + AttemptEndText(attempt) + "\n";
-    if (const auto oom = OomOf(attempt)) text += OomLine(*oom);
-    text += LastLinesText(attempt);
+    text += "\n" + AttemptText(attempt, layout) + LastLinesText(attempt);
   }
   return text;
 }
 
-std::string HistoryText(const v1::JobDetail& detail) {
-  if (detail.events().empty()) return "";
-  std::string text = "\nWhat happened\n";
-  for (const v1::JobEvent& event : detail.events())
-    text += "  " + FormatTime(event.time()) + "  " + event.text() + "\n";
-  return text;
+std::string HistoryText(const v1::JobDetail& detail, const TableLayout& layout) {
+  return detail.events().empty() ? "" : "\nWhat happened\n" + EventLines(detail, layout);
 }
 
 Json HindranceRecord(const v1::Hindrance& hindrance) {
@@ -160,13 +160,13 @@ Json WaitRecord(const v1::JobDetail& detail) {
 
 std::string ReasonsText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   const v1::JobView& view = detail.view();
-  std::string text = Headline(view);
+  std::string text = Headline(view, layout);
   if (StateOf(view) == job::JobState::kQueued) {
     text += WaitText(detail, now, layout);
   } else {
-    text += HasEnded(view) ? EndingText(detail, now) : RunText(detail, now);
+    text += HasEnded(view) ? EndingText(detail, now, layout) : RunText(detail, now, layout);
   }
-  return text + HistoryText(detail);
+  return text + HistoryText(detail, layout);
 }
 
 Json ReasonsRecord(const v1::JobDetail& detail) {

@@ -81,4 +81,12 @@ void AddSummaries(const v1::JobDetail& detail, TextTable* table) {
   }
 }
 
+std::string EventLines(const v1::JobDetail& detail, const TableLayout& layout) {
+  constexpr int kTimeWidth = 25;
+  std::string text;
+  for (const v1::JobEvent& event : detail.events())
+    text += LabelledLine(FormatTime(event.time()), kTimeWidth, event.text(), layout.width);
+  return text;
+}
+
 }  // namespace trainctl::client

@@ -43,4 +43,7 @@ std::string OomText(const job::OomDetail& oom);
 // A row for each summary: metric, rank, phase, latest, min, mean (job::Average), max, points.
 void AddSummaries(const v1::JobDetail& detail, TextTable* table);
 
+// What happened to it and when, a line each.
+std::string EventLines(const v1::JobDetail& detail, const TableLayout& layout);
+
 }  // namespace trainctl::client

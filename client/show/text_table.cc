@@ -144,34 +144,43 @@ void TextTable::Cut(int width, std::vector<int>* widths) const {
 // them below the row.
 std::string TextTable::RenderRow(const Row& row, const Columns& columns, bool colour) const {
   const TextCell& last = row.cells.back();
-  std::string text;
+  std::string text, line;
+  const auto end_line = [&text, &line] {
+    TrimRight(&line);
+    if (!line.empty() || text.empty()) text += line + "\n";
+    line = std::string(kIndentBelow, ' ');
+  };
   for (size_t i = 0; i + 1 < columns.widths.size(); ++i) {
-    text +=
+    if (columns.breaks[i]) end_line();
+    line +=
         Padded(row.cells[i], columns.widths[i], columns_[i].right, colour) + std::string(kGap, ' ');
   }
   if (DisplayWidth(last.text) <= columns.widths.back()) {
-    text += Padded(last, columns.widths.back(), columns_.back().right, colour);
-    TrimRight(&text);
-    return text + "\n";
+    line += Padded(last, columns.widths.back(), columns_.back().right, colour);
+    end_line();
+    return text;
   }
   std::vector<std::string> lines = WrapWords(last.text, columns.wrap_width);
-  if (columns.last_below) {
-    TrimRight(&text);
-  } else {
-    text += Styled(lines.front(), last.style, colour);
+  if (!columns.last_below) {
+    line += Styled(lines.front(), last.style, colour);
     lines.erase(lines.begin());
   }
-  for (const std::string& line : lines)
-    text += "\n" + std::string(columns.indent, ' ') + Styled(line, last.style, colour);
-  return text + "\n";
+  end_line();
+  for (const std::string& wrapped : lines)
+    text += std::string(columns.indent, ' ') + Styled(wrapped, last.style, colour) + "\n";
+  return text;
 }
 
 TextTable::Columns TextTable::LayOut(int width) const {
-  Columns columns{.widths = Widths()};
+  Columns columns{.widths = Widths(), .breaks = std::vector<bool>(columns_.size())};
   if (width > 0) Cut(width, &columns.widths);
   const int last = columns.widths.back();
-  const int before = std::accumulate(columns.widths.begin(), columns.widths.end() - 1,
-                                     kGap * static_cast<int>(columns.widths.size() - 1));
+  int before = 0;  // the last column, in its line
+  for (size_t i = 0; i + 1 < columns.widths.size(); ++i) {
+    columns.breaks[i] = width > 0 && before > 0 && before + columns.widths[i] > width;
+    if (columns.breaks[i]) before = static_cast<int>(kIndentBelow);
+    before += columns.widths[i] + kGap;
+  }
   if (width <= 0 || before + last <= width) return columns;
   columns.last_below = width - before < std::min(last, kNarrowestLastColumn);
   columns.indent = columns.last_below ? kIndentBelow : static_cast<size_t>(before);

@@ -48,7 +48,7 @@ class TextTable {
   // Two spaces between columns. Where the terminal is too narrow, columns that may go are left out
   // first; a line below says which. Those that may be cut are cut next. Then the last column is
   // wrapped at spaces; where fewer than 24 columns would be left for it, it stands below its row,
-  // indented.
+  // indented. Columns that do not stand beside each other even so go on there, too.
   std::string Render(const TableLayout& layout) const;
   std::string Markdown() const;
   // An element with the classes r (numbers), good, warning, bad, and h of a heading's row.
@@ -62,8 +62,9 @@ class TextTable {
 
   struct Columns {
     std::vector<int> widths;
-    bool last_below = false;  // what is wider than the last column stands below its row
-    size_t indent = 0;        // of the wrapped lines
+    std::vector<bool> breaks;  // before which a row goes on in a line of its own
+    bool last_below = false;   // what is wider than the last column stands below its row
+    size_t indent = 0;         // of the wrapped lines
     int wrap_width = 0;
   };
 

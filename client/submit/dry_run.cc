@@ -27,11 +27,12 @@ std::string WhereText(const Assessment& assessment, bool site_known) {
 
 std::string JobText(const Assessment& assessment, bool site_known, bool full,
                     const TableLayout& layout) {
-  std::string text = assessment.job.name + "\n  where   " + WhereText(assessment, site_known) +
-                     "\n" + FactsText(assessment);
+  std::string text = assessment.job.name + "\n" +
+                     FactText("where", WhereText(assessment, site_known), layout) +
+                     FactsText(assessment, layout);
   if (assessment.prediction) text += "\n" + MemoryTableText(*assessment.prediction, layout);
   if (assessment.inspection && assessment.inspection->first_row)
-    text += "\n" + FirstRowText(*assessment.inspection);
+    text += "\n" + FirstRowText(*assessment.inspection, layout);
   if (full) text += "\nResolved job\n" + Json::parse(job::ToJson(assessment.job)).dump(2) + "\n";
   return text;
 }
@@ -87,9 +88,9 @@ void ShowText(Context& context, const Forecast& forecast, const SubmitOptions& o
       Say(context, "\n" + JobText(assessment, forecast.site_known, options.full, layout));
   }
   if (is_lab || options.within_seconds) {
-    Say(context,
-        "\nAll of it: " +
-            LabText(PredictLab(assessments, options.max_parallel), options.within_seconds) + ".\n");
+    const LabTime time = PredictLab(assessments, options.max_parallel);
+    Say(context, "\n" + WrapLines("All of it: " + LabText(time, options.within_seconds) + ".",
+                                  layout.width));
   }
   if (!options.full)
     Say(context, is_lab ? "\n--full shows of each job its memory by kind and every setting.\n"

@@ -97,36 +97,49 @@ std::string PlaceText(const Assessment& assessment) {
          Plural(static_cast<int64_t>(assessment.candidates.size()), "device") + " would do" + kinds;
 }
 
-std::string FactsText(const Assessment& assessment) {
+std::string FactText(const std::string& label, const std::string& text, const TableLayout& layout) {
+  constexpr int kLabelWidth = 8;
+  return LabelledLine(label, kLabelWidth, text, layout.width);
+}
+
+std::string FactsText(const Assessment& assessment, const TableLayout& layout) {
   const job::OutputSpec& output = assessment.job.output;
   const bool kept = output.dir && output.save != job::Save::kNone;
-  const std::optional<std::string>& choice = assessment.micro_batch_choice;
-  std::string text = "  batch   " + BatchText(assessment.batch) + "\n";
-  if (assessment.inspection && assessment.inspection->sampled_rows > 0)
-    text += "  data    about " + WithThousands(assessment.inspection->rows) +
-            " rows, reckoned from a sample of " +
-            WithThousands(assessment.inspection->sampled_rows) +
-            "; memory is for rows of train.max_seq_length\n";
-  if (assessment.inspection && assessment.inspection->broken_pictures > 0)
-    text += "  data    " + WithThousands(assessment.inspection->broken_pictures) + " of " +
-            WithThousands(assessment.inspection->decoded_pictures) +
-            " pictures that were looked at are broken: such rows are left out\n";
-  if (choice)
-    text += "  micro   auto: " + *choice + "; a trial proves it before the run, or halves it\n";
-  text +=
-      "  steps   " + StepsText(assessment) + "\n" + "  memory  " + MemoryText(assessment) + "\n";
-  if (assessment.time) text += "  time    " + job::TimeText(*assessment.time) + "\n";
-  if (assessment.inspection && !assessment.inspection->model_revision.empty())
-    text += "  model   " + assessment.job.model.path + " at revision " +
-            assessment.inspection->model_revision + "\n";
-  if (kept) text += "  output  the model is kept in " + *output.dir + "\n";
+  const std::optional<job::Inspection>& inspection = assessment.inspection;
+  std::string text;
+  const auto add = [&](const char* label, const std::string& fact) {
+    text += FactText(label, fact, layout);
+  };
+  add("batch", BatchText(assessment.batch));
+  if (inspection && inspection->sampled_rows > 0) {
+    add("data", "about " + WithThousands(inspection->rows) + " rows, reckoned from a sample of " +
+                    WithThousands(inspection->sampled_rows) +
+                    "; memory is for rows of train.max_seq_length");
+  }
+  if (inspection && inspection->broken_pictures > 0) {
+    add("data", WithThousands(inspection->broken_pictures) + " of " +
+                    WithThousands(inspection->decoded_pictures) +
+                    " pictures that were looked at are broken: such rows are left out");
+  }
+  if (assessment.micro_batch_choice) {
+    add("micro", "auto: " + *assessment.micro_batch_choice +
+                     "; a trial proves it before the run, or halves it");
+  }
+  add("steps", StepsText(assessment));
+  add("memory", MemoryText(assessment));
+  if (assessment.time) add("time", job::TimeText(*assessment.time));
+  if (inspection && !inspection->model_revision.empty())
+    add("model", assessment.job.model.path + " at revision " + inspection->model_revision);
+  if (kept) add("output", "the model is kept in " + *output.dir);
   return text;
 }
 
 std::string MemoryTableText(const job::MemoryEstimate& estimate, const TableLayout& layout) {
   std::vector<TextColumn> columns = {{"MEMORY A DEVICE, PREDICTED"}};
   for (size_t phase = 0; phase < estimate.phases.size(); ++phase) {
-    columns.push_back({std::string(job::Name(static_cast<job::Phase>(phase))), true});
+    columns.push_back({.header = std::string(job::Name(static_cast<job::Phase>(phase))),
+                       .right = true,
+                       .goes = phase == 0 ? 1 : 0});
   }
   TextTable table(std::move(columns));
   for (const job::MemoryKind& kind : job::kMemoryKinds) {

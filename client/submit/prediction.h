@@ -20,8 +20,11 @@ std::string GradientsText(const job::MemoryEstimate& estimate);
 // "host/0, host/1 (NVIDIA H200), free now", or what it would wait for.
 std::string PlaceText(const Assessment& assessment);
 
-// Batch, steps, memory, time and output, a line each.
-std::string FactsText(const Assessment& assessment);
+// "  steps   62 optimizer steps": one of the facts below; a longer text goes on below itself.
+std::string FactText(const std::string& label, const std::string& text, const TableLayout& layout);
+
+// Batch, steps, memory, time and output.
+std::string FactsText(const Assessment& assessment, const TableLayout& layout);
 
 // Memory by kind at the four phases of a step, in GiB.
 std::string MemoryTableText(const job::MemoryEstimate& estimate, const TableLayout& layout);

@@ -125,12 +125,12 @@ std::vector<TextCell> AddRecipe(const Recipe& recipe, Listing* listing) {
 }
 
 std::vector<TextColumn> ColumnsWith(const std::vector<TextColumn>& more) {
-  std::vector<TextColumn> columns = {{.header = "ID", .cut = true},
+  std::vector<TextColumn> columns = {{"ID"},
                                      {.header = "MODEL", .cut = true},
                                      {.header = "METHOD", .cut = true},
                                      {"BATCH", true},
-                                     {"DEVICES", true},
-                                     {"PRECISION"}};
+                                     {.header = "DEVICES", .right = true, .goes = 1},
+                                     {.header = "PRECISION", .goes = 2}};
   columns.insert(columns.end(), more.begin(), more.end());
   return columns;
 }

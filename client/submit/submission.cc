@@ -171,7 +171,8 @@ int Report(Context& context, const v1::SubmitResponse& response,
         "Submitted group " + id + " of " + std::to_string(response.jobs_size()) + " jobs.\n");
   for (int i = 0; i < response.jobs_size(); ++i) {
     Say(context, "Submitted " + response.jobs(i).name() + " as " + response.jobs(i).id() + ".\n" +
-                     FactsText(assessments[static_cast<size_t>(i)]));
+                     FactsText(assessments[static_cast<size_t>(i)],
+                               context.surroundings.out_terminal.layout));
   }
   if (options.wait) {
     const Followed followed = Follow(context, {.jobs = {id},

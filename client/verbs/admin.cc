@@ -17,10 +17,14 @@ constexpr int64_t kDefaultTokenSeconds = int64_t{30} * 86'400;
 constexpr int64_t kDefaultJoinSeconds = 600;
 
 Listing ListEntries(const v1::AuditResponse& response) {
-  Listing listing{
-      .collection = "audit",
-      .table = TextTable(
-          {{"ID", true}, {"TIME"}, {"WHO"}, {"FROM"}, {"ACTION"}, {"SUBJECT"}, {"VERDICT"}})};
+  Listing listing{.collection = "audit",
+                  .table = TextTable({{"ID", true},
+                                      {"TIME"},
+                                      {"WHO"},
+                                      {.header = "FROM", .goes = 1},
+                                      {"ACTION"},
+                                      {.header = "SUBJECT", .cut = true},
+                                      {"VERDICT"}})};
   for (const v1::AuditEntry& entry : response.entries()) {
     listing.records.push_back({{"id", entry.id()},
                                {"time", Seconds(entry.time())},

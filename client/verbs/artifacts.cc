@@ -31,7 +31,7 @@ Listing ListArtifacts(const v1::GetResponse& jobs) {
                                       {.header = "NAME", .cut = true},
                                       {"KIND"},
                                       {"SIZE", true},
-                                      {"SAVED"},
+                                      {.header = "SAVED", .goes = 1},
                                       {.header = "HOST", .cut = true},
                                       {"PATH"}}),
                   .name_key = "name"};

@@ -21,10 +21,9 @@
 namespace trainctl::client {
 namespace {
 
-std::string Line(const std::string& label, const std::string& text) {
-  return text.empty() ? ""
-                      : "  " + label + std::string(label.size() < 11 ? 11 - label.size() : 1, ' ') +
-                            text + "\n";
+std::string Line(const std::string& label, const std::string& text, const TableLayout& layout) {
+  constexpr int kLabelWidth = 11;
+  return text.empty() ? "" : LabelledLine(label, kLabelWidth, text, layout.width);
 }
 
 std::string StateText(const v1::JobView& view) {
@@ -34,16 +33,26 @@ std::string StateText(const v1::JobView& view) {
   return text;
 }
 
-std::string OverviewText(const v1::JobDetail& detail, int64_t now) {
+std::string OverviewText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   const v1::JobView& view = detail.view();
-  return NameWithId(view.name(), view.id()) + "\n" + Line("state", StateText(view)) +
-         Line("why", view.reason()) + Line("starts", PredictedStartText(view)) +
-         Line("message", view.message()) + Line("group", GroupText(view)) +
-         Line("owner", view.owner()) + Line("where", PlacementText(view)) +
-         Line("steps", StepsText(view)) + Line("micro", AutoMicroBatchText(detail)) +
-         Line("submitted", TimeText(view.submitted_at())) +
-         Line("started", TimeText(view.started_at())) + Line("ended", TimeText(view.ended_at())) +
-         Line("took", view.started_at() == 0 ? "" : FormatClock(ElapsedSeconds(view, now)));
+  std::string text = NameWithId(view.name(), view.id()) + "\n";
+  const auto add = [&](const char* label, const std::string& fact) {
+    text += Line(label, fact, layout);
+  };
+  add("state", StateText(view));
+  add("why", view.reason());
+  add("starts", PredictedStartText(view));
+  add("message", view.message());
+  add("group", GroupText(view));
+  add("owner", view.owner());
+  add("where", PlacementText(view));
+  add("steps", StepsText(view));
+  add("micro", AutoMicroBatchText(detail));
+  add("submitted", TimeText(view.submitted_at()));
+  add("started", TimeText(view.started_at()));
+  add("ended", TimeText(view.ended_at()));
+  add("took", view.started_at() == 0 ? "" : FormatClock(ElapsedSeconds(view, now)));
+  return text;
 }
 
 std::string SettingsText(const v1::JobDetail& detail, const TableLayout& layout) {
@@ -54,19 +63,17 @@ std::string SettingsText(const v1::JobDetail& detail, const TableLayout& layout)
   return "\n" + table.Render(layout);
 }
 
-std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layout) {
-  std::string text =
-      "\nAttempt " + std::to_string(attempt.attempt()) + ": " + AttemptEndText(attempt) + "\n";
-  if (const auto oom = OomOf(attempt)) text += OomLine(*oom);
+std::string AttemptAndRanks(const v1::AttemptView& attempt, const TableLayout& layout) {
+  std::string text = "\n" + AttemptText(attempt, layout);
   TextTable ranks({{"  RANK", true},
                    {.header = "WORKER", .cut = true},
                    {.header = "DEVICE", .cut = true},
                    {"PHASE"},
                    {"STEP", true},
-                   {"PID", true},
-                   {"LIBTORCH"},
-                   {"NCCL"},
-                   {"COMMIT"}});
+                   {.header = "PID", .right = true, .goes = 4},
+                   {.header = "LIBTORCH", .goes = 1},
+                   {.header = "NCCL", .goes = 2},
+                   {.header = "COMMIT", .goes = 3}});
   for (const v1::RankView& rank : attempt.ranks()) {
     ranks.AddRow({std::to_string(rank.rank()), rank.worker(), rank.device_name(), rank.phase(),
                   WithThousands(rank.step()), rank.pid() > 0 ? std::to_string(rank.pid()) : "",
@@ -83,19 +90,15 @@ std::string SummariesText(const v1::JobDetail& detail, const TableLayout& layout
                    {"PHASE"},
                    {"LATEST", true},
                    {"MIN", true},
-                   {"MEAN", true},
+                   {.header = "MEAN", .right = true, .goes = 1},
                    {"MAX", true},
-                   {"POINTS", true}});
+                   {.header = "POINTS", .right = true, .goes = 2}});
   AddSummaries(detail, &table);
   return "\n" + table.Render(layout);
 }
 
-std::string EventsText(const v1::JobDetail& detail) {
-  if (detail.events().empty()) return "";
-  std::string text = "\nEvents\n";
-  for (const v1::JobEvent& event : detail.events())
-    text += "  " + FormatTime(event.time()) + "  " + event.text() + "\n";
-  return text;
+std::string EventsText(const v1::JobDetail& detail, const TableLayout& layout) {
+  return detail.events().empty() ? "" : "\nEvents\n" + EventLines(detail, layout);
 }
 
 std::string PredictionText(const job::Prediction& prediction, const v1::JobDetail& detail,
@@ -103,31 +106,31 @@ std::string PredictionText(const job::Prediction& prediction, const v1::JobDetai
   std::string text = "\n" + MemoryTableText(prediction.memory, layout);
   if (const std::string gradients = GradientsText(prediction.memory); !gradients.empty())
     text += "Gradients: " + gradients + "\n";
-  if (prediction.time) text += "Time: " + job::TimeText(*prediction.time) + "\n";
+  if (prediction.time) text += WrapLines("Time: " + job::TimeText(*prediction.time), layout.width);
   const std::string foresight = ForesightText(prediction, detail, layout);
   return text + (foresight.empty() ? "" : "\n" + foresight);
 }
 
 // What the inspection found of model and data.
-std::string InspectionText(const v1::JobDetail& detail) {
+std::string InspectionText(const v1::JobDetail& detail, const TableLayout& layout) {
   const base::Result<job::Inspection> inspection =
       job::InspectionFromJson(detail.inspection_json());
   if (!inspection.ok()) return "";
   const std::string& revision = inspection->model_revision;
-  const std::string text =
-      (revision.empty() ? "" : "Model revision: " + revision + "\n") + FirstRowText(*inspection);
+  const std::string text = (revision.empty() ? "" : "Model revision: " + revision + "\n") +
+                           FirstRowText(*inspection, layout);
   return text.empty() ? "" : "\n" + text;
 }
 
 std::string DetailText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
-  std::string text =
-      OverviewText(detail, now) + SettingsText(detail, layout) + InspectionText(detail);
+  std::string text = OverviewText(detail, now, layout) + SettingsText(detail, layout) +
+                     InspectionText(detail, layout);
   const base::Result<job::Prediction> prediction =
       job::PredictionFromJson(detail.prediction_json());
   if (prediction.ok()) text += PredictionText(*prediction, detail, layout);
-  for (const v1::AttemptView& attempt : detail.attempts()) text += AttemptText(attempt, layout);
+  for (const v1::AttemptView& attempt : detail.attempts()) text += AttemptAndRanks(attempt, layout);
   return text + ProfileText(detail, layout) + ContinuationsText(detail, layout) +
-         SummariesText(detail, layout) + EventsText(detail);
+         SummariesText(detail, layout) + EventsText(detail, layout);
 }
 
 class Describe : public Verb {

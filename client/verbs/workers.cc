@@ -61,11 +61,11 @@ std::vector<TextColumn> WorkerColumns(const More& more) {
                                      {.header = "DEVICE", .cut = true},
                                      {"GPU", true},
                                      {"GPU MEMORY", true},
-                                     {"POWER", true},
-                                     {"TEMP", true},
-                                     {"HOST CPU", true},
-                                     {"HOST MEMORY", true}};
-  if (more.labels) columns.push_back({"LABELS"});
+                                     {.header = "POWER", .right = true, .goes = 2},
+                                     {.header = "TEMP", .right = true, .goes = 4},
+                                     {.header = "HOST CPU", .right = true, .goes = 1},
+                                     {.header = "HOST MEMORY", .right = true, .goes = 3}};
+  if (more.labels) columns.push_back({.header = "LABELS", .goes = more.reasons ? 5 : 0});
   if (more.reasons) columns.push_back({"WHY"});
   return columns;
 }

@@ -80,7 +80,7 @@ TEST_F(SubmitTest, ADryRunSaysHowManyPicturesAreBrokenWhoseRowsAreLeftOut) {
 }
 
 TEST(FirstRow, WithoutOneThereIsNoText) {
-  EXPECT_EQ(FirstRowText({}), "");
+  EXPECT_EQ(FirstRowText({}, {}), "");
   EXPECT_TRUE(FirstRowJson({}).is_null());
 }
 

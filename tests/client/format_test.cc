@@ -7,6 +7,14 @@
 namespace trainctl::client {
 namespace {
 
+TEST(WrapLines, BreaksAtSpacesAndIndentsWhatGoesOn) {
+  const std::string text = "Time: 12 s, 2.4 s of it training\nand a line";
+  EXPECT_EQ(WrapLines(text, 0), text + "\n");
+  EXPECT_EQ(WrapLines(text, 28, 2), "Time: 12 s, 2.4 s of it\n  training\n  and a line\n");
+  EXPECT_EQ(LabelledLine("steps", 8, "62 optimizer steps: 1 epoch", 36),
+            "  steps   62 optimizer steps: 1\n          epoch\n");
+}
+
 TEST(Format, WholeNumbersHaveThousandsSeparators) {
   EXPECT_EQ(WithThousands(0), "0");
   EXPECT_EQ(WithThousands(999), "999");

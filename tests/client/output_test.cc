@@ -124,6 +124,19 @@ TEST(TextTable, AVeryNarrowTerminalPutsTheLastColumnBelowItsRow) {
             "j2  b                   ok\n");
 }
 
+TEST(TextTable, ColumnsThatDoNotStandBesideEachOtherGoOnBelowTheRow) {
+  TextTable table({{"FIRST"}, {"SECOND", true}, {"THIRD"}, {"LAST"}});
+  table.AddRow({"a-word-of-20-columns", "1,234 B", "another-long-word", "why it is so"});
+  table.AddRow({"b", "2 B"});
+  EXPECT_EQ(table.Render({.width = 30}),
+            "FIRST                  SECOND\n"
+            "    THIRD              LAST\n"
+            "a-word-of-20-columns  1,234 B\n"
+            "    another-long-word\n"
+            "    why it is so\n"
+            "b                         2 B\n");
+}
+
 TEST(TextTable, ColoursDoNotCountAsWidth) {
   TextTable table({{"A"}, {"B"}});
   table.AddRow({{"x", Style::kGood}, "y"});

@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "client/exit_code.h"
+#include "client/show/format.h"
 #include "client/show/output.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
@@ -321,6 +322,17 @@ TEST_F(SubmitTest, DryRunAsJson) {
   EXPECT_EQ(job["job"]["strategy"], "single");
   EXPECT_EQ(job["would_run_on"], Json::array({"alpha/0", "alpha/1"}));
   EXPECT_GT(job["memory"]["peak_allocated"], 0);
+}
+
+TEST_F(SubmitTest, OnATerminalOf80ColumnsLongFactsGoOnBelowThemselves) {
+  SetTerminal(80);
+  const std::string path = File("tiny.json", kJob);
+  const std::string submitted = Trainctl({"submit", path}).out;
+  EXPECT_NE(submitted.find("\n          "), std::string::npos) << submitted;
+  const std::string dry = Trainctl({"submit", path, "--dry-run"}).out;
+  EXPECT_NE(dry.find("(too narrow for before_forward)"), std::string::npos) << dry;
+  for (const std::string& line : Split(submitted + dry, '\n'))
+    EXPECT_LE(DisplayWidth(line), 80) << line;
 }
 
 TEST_F(SubmitTest, DryRunWorksWithoutACoordinator) {
