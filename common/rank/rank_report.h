@@ -45,6 +45,8 @@ struct RankReport {
   RankKey key;
   int64_t sequence = 0;
   ReportBody body;
+  int64_t age_us = 0;  // how long ago the rank said it when the worker passed it on; 0: just now,
+                       // or not known
 };
 
 }  // namespace trainctl::job

@@ -75,6 +75,7 @@ v1::RankReport ToWire(const job::RankReport& report) {
   v1::RankReport message;
   WriteRankKey(report.key, &message);
   message.set_sequence(report.sequence);
+  message.set_age_us(report.age_us);
   std::visit([&message](const auto& body) { Write(body, &message); }, report.body);
   return message;
 }
@@ -85,7 +86,7 @@ base::Result<job::RankReport> FromWire(const v1::RankReport& message) {
   if (message.sequence() < 1)
     return base::Error{base::Code::kInvalid, "sequence: " + std::to_string(message.sequence()) +
                                                  ": expected a number from 1"};
-  return job::RankReport{*key, message.sequence(), ReadBody(message)};
+  return job::RankReport{*key, message.sequence(), ReadBody(message), message.age_us()};
 }
 
 }  // namespace trainctl::wire

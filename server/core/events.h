@@ -88,6 +88,7 @@ struct RankReported {
   job::ReportBody body;
 };
 
+  int64_t age_us = 0;  // by its worker's word (rank_report.h)
 // The worker's word on its device: after each rank's end, when it changes while no rank of ours
 // runs there, and now and then.
 struct DeviceStateChanged {

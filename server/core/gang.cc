@@ -146,8 +146,7 @@ void TrySmaller(Turn& turn, Job& job) {
 
 // By its worker's word on how long ago that was; else now.
 base::WallMicros WhenEnded(const RankRow& rank, const AttemptRow& attempt, base::WallMicros now) {
-  const int64_t longest = std::max<int64_t>(0, now - attempt.placed_at);
-  return now - std::clamp<int64_t>(rank.proof == Proof::kExited ? rank.exit.age_us : 0, 0, longest);
+  return TimeBefore(attempt, now, rank.proof == Proof::kExited ? rank.exit.age_us : 0);
 }
 
 // That of its last rank; of one whose ranks have not all ended for certain: now.
@@ -164,6 +163,11 @@ bool AllProven(const LiveAttempt& attempt) {
 }
 
 }  // namespace
+
+base::WallMicros TimeBefore(const AttemptRow& attempt, base::WallMicros now, int64_t age_us) {
+  const int64_t longest = std::max<int64_t>(0, now - attempt.placed_at);
+  return now - std::clamp<int64_t>(age_us, 0, longest);
+}
 
 bool HasJoined(const Rank& rank) { return job::HasJoined(rank.row.phase.phase); }
 

@@ -18,6 +18,9 @@ void SendStart(Turn& turn, const Job& job, const Rank& rank);
 // Tells the rank who its peers are, where rank 0 has published that and this rank has not joined
 // yet.
 void SendPeersIfNeeded(Turn& turn, const LiveAttempt& attempt, const Rank& rank);
+// When that was which a worker says is so long ago: neither before the attempt was placed, nor in
+// the future. Clocks differ, and workers err.
+base::WallMicros TimeBefore(const AttemptRow& attempt, base::WallMicros now, int64_t age_us);
 // The rank's start-up is over: it makes steps, evaluates or saves.
 bool HasJoined(const Rank& rank);
 

@@ -1,5 +1,6 @@
 // What workers report about ranks. Each report has its effect once: its number is stored in the
-// same transaction as the effect.
+// same transaction as the effect. What a rank said stands in the history when it said it, however
+// late it comes.
 #include <algorithm>
 #include <utility>
 
@@ -16,8 +17,13 @@ struct Report {
   Job& job;
   LiveAttempt& attempt;
   Rank& rank;
+  base::WallMicros said_at = 0;
 
   void NoteProgress() { attempt.progress_steady = turn.now.steady; }
+  void Say(std::string text) const { core::Say(turn, job.row.id, std::move(text), said_at); }
+  void SayOfRank(const std::string& text) const {
+    Say("rank " + std::to_string(rank.row.key.rank) + text);
+  }
 };
 
 void BecomeRunningIfAllJoined(Report& report) {
@@ -26,7 +32,7 @@ void BecomeRunningIfAllJoined(Report& report) {
   if (report.job.status.state != job::JobState::kStarting || !all_joined) return;
   report.job.status.state = job::JobState::kRunning;
   SaveJob(report.turn, report.job);
-  Say(report.turn, report.job.row.id, "all ranks joined");
+  report.Say("all ranks joined");
 }
 
 // A rank leaves its trial only when all ranks have passed.
@@ -37,8 +43,7 @@ void ProveMicroBatch(Report& report) {
   report.job.status.proven_by = attempt.attempt;
   SaveAttempt(report.turn, report.attempt);
   SaveJob(report.turn, report.job);
-  Say(report.turn, attempt.job,
-      "micro batch " + std::to_string(attempt.micro_batch_size) + " fits: proven by trial");
+  report.Say("micro batch " + std::to_string(attempt.micro_batch_size) + " fits: proven by trial");
 }
 
 void EnterPhase(Report& report, const job::RankPhase& phase) {
@@ -89,16 +94,11 @@ void Apply(Report& report, const job::RankMetrics& body) {
 }
 
 void Apply(Report& report, const job::RankSaved& body) {
-  report.turn.Persist(ArtefactRow{report.rank.row.key, body, report.turn.now.wall});
-  Say(report.turn, report.job.row.id,
-      "rank " + std::to_string(report.rank.row.key.rank) + " saved " + body.kind + " to " +
-          body.path);
+  report.turn.Persist(ArtefactRow{report.rank.row.key, body, report.said_at});
+  report.SayOfRank(" saved " + body.kind + " to " + body.path);
 }
 
-void Apply(Report& report, const job::RankNotice& body) {
-  Say(report.turn, report.job.row.id,
-      "rank " + std::to_string(report.rank.row.key.rank) + ": " + body.text);
-}
+void Apply(Report& report, const job::RankNotice& body) { report.SayOfRank(": " + body.text); }
 
 // The beginning of a text, with its lines and tabs.
 std::string LinesOf(std::string_view text, size_t max_bytes) {
@@ -122,10 +122,9 @@ void Apply(Report& report, const job::RankContinuation& body) {
 }
 
 void Apply(Report& report, const job::RankDropped& body) {
-  Say(report.turn, report.job.row.id,
-      "rank " + std::to_string(report.rank.row.key.rank) + ": " + std::to_string(body.messages) +
-          " messages of progress and metrics are lost: the worker or the coordinator was away for "
-          "too long");
+  report.SayOfRank(": " + std::to_string(body.messages) +
+                   " messages of progress and metrics are lost: the worker or the coordinator was "
+                   "away for too long");
 }
 
 // Said of the 1st, 10th, 100th, …: a rank may say nothing else.
@@ -133,9 +132,8 @@ void Apply(Report& report, const job::UnreadableMessage& body) {
   int64_t count = ++report.rank.unreadable;
   while (count % 10 == 0) count /= 10;
   if (count != 1) return;
-  Say(report.turn, report.job.row.id,
-      "rank " + std::to_string(report.rank.row.key.rank) + ": messages that can't be read: " +
-          std::to_string(report.rank.unreadable) + ", this one: " + body.why);
+  report.SayOfRank(": messages that can't be read: " + std::to_string(report.rank.unreadable) +
+                   ", this one: " + body.why);
 }
 
 void Apply(Report& report, const job::RankOutcome& body) {
@@ -198,7 +196,8 @@ void Handle(Turn& turn, const RankReported& event) {
   rank->sequence = event.sequence;
   rank->row.confirmed = true;
   turn.Persist(AckRow{event.key, event.sequence});
-  Report report{turn, *job, *job->attempt, *rank};
+  Report report{turn, *job, *job->attempt, *rank,
+                TimeBefore(job->attempt->row, turn.now.wall, event.age_us)};
   std::visit([&](const auto& body) { Apply(report, body); }, event.body);
 }
 

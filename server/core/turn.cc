@@ -41,7 +41,11 @@ void SaveRank(Turn& turn, const Rank& rank) {
 }
 
 void Say(Turn& turn, base::JobId job, std::string text) {
-  turn.Persist(EventRow{job, turn.now.wall, std::move(text)});
+  Say(turn, job, std::move(text), turn.now.wall);
+}
+
+void Say(Turn& turn, base::JobId job, std::string text, base::WallMicros at) {
+  turn.Persist(EventRow{job, at, std::move(text)});
 }
 
 Worker& WorkerOf(State& state, const Rank& rank) { return *state.devices[rank.device]; }

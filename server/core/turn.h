@@ -37,8 +37,9 @@ struct Turn {
 void SaveJob(Turn& turn, Job& job);
 void SaveAttempt(Turn& turn, const LiveAttempt& attempt);
 void SaveRank(Turn& turn, const Rank& rank);
-// A line in the job's history.
+// A line in the job's history, of now or of what happened before.
 void Say(Turn& turn, base::JobId job, std::string text);
+void Say(Turn& turn, base::JobId job, std::string text, base::WallMicros at);
 
 // Of a live attempt's.
 Worker& WorkerOf(State& state, const Rank& rank);

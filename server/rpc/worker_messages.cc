@@ -126,7 +126,8 @@ base::Result<core::RankReported> DecodeReport(const std::string& worker,
                                               const v1::RankReport& message) {
   auto report = wire::FromWire(message);
   if (!report) return report.error();
-  return core::RankReported{worker, report->key, report->sequence, std::move(report->body)};
+  return core::RankReported{worker, report->key, report->sequence, std::move(report->body),
+                            report->age_us};
 }
 
 base::Result<coordinator::LogPiece> DecodeLog(const v1::LogReport& report) {

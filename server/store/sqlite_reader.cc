@@ -132,7 +132,7 @@ class SqliteReader : public Reader {
   }
 
   base::Result<std::vector<core::EventRow>> Events(base::JobId job) override {
-    Statement& statement = Query("SELECT at, text FROM events WHERE job = ? ORDER BY id");
+    Statement& statement = Query("SELECT at, text FROM events WHERE job = ? ORDER BY at, id");
     statement.Put(job.value);
     std::vector<core::EventRow> events;
     while (statement.Next()) {

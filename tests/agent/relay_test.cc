@@ -133,6 +133,20 @@ TEST_F(RelayTest, SaysWhereAChunkFollows) {
   EXPECT_EQ(chunk->log().data(), "kept!");
 }
 
+TEST_F(RelayTest, SaysHowLongAgoEachMessageWasHeard) {
+  relay_.Resume(0, 0);
+  const std::string saved = job::ToLine(job::RankMessage(job::RankSaved{"checkpoint", "/out/1"}));
+  for (const base::WallMicros heard_at : {kNow - 400, kNow - 100, kNow + 50}) {
+    spool_.Append(saved, heard_at);
+  }
+  spool_.Append(saved);  // of an older shim
+  std::vector<int64_t> ages;
+  while (const auto message = relay_.Next(kNow)) ages.push_back(message->report().age_us());
+  EXPECT_THAT(ages, testing::ElementsAre(400, 100, 0, 0));
+  relay_.Resume(1, 0);
+  EXPECT_EQ(relay_.Next(kNow + 1000)->report().age_us(), 1100) << "it is sent again";
+}
+
 TEST_F(RelayTest, PassesOnUnreadWhatIsNoMessage) {
   relay_.Resume(0, 0);
   spool_.Append("rub\xffish");

@@ -1,6 +1,8 @@
 """kill -9 where nothing else is left that could tell of it, and words that are lost on the way."""
 
+import contextlib
 import signal
+import time
 import unittest
 
 from cluster import ClusterTest, endless_job
@@ -42,6 +44,43 @@ class Kills(ClusterTest):
         self.up()
         self.expect_failed_and_free(job_id)
         self.assertIn("signal 11", self.job(job_id)["message"])
+
+    def saved_at(self):
+        """When each checkpoint that is there was written, by its folder."""
+        times = {}
+        for manifest in (self.dir / "out" / "checkpoints").glob("step-*[0-9]/manifest.json"):
+            with contextlib.suppress(FileNotFoundError):  # an older one goes for a newer one
+                times[str(manifest.parent)] = manifest.stat().st_mtime
+        return times
+
+    def saved_events(self, job_id):
+        """When the job's history says so, by folder."""
+        events = self.json("describe", job_id)["jobs"][0]["events"]
+        return {
+            event["text"].rsplit(" ", 1)[1]: event["time"]
+            for event in events
+            if " saved checkpoint to " in event["text"]
+        }
+
+    def test_what_a_rank_saved_while_the_coordinator_was_away_stands_at_its_own_time(self):
+        job_id = self.running_job(output__dir=str(self.dir / "out"), checkpoint__every_steps=10)
+        self.process("traincoordinator").kill()
+        gone_at, saved = time.time(), {}
+
+        def saved_for_seconds():
+            saved.update(self.saved_at())
+            return saved and max(saved.values()) > gone_at + 4
+
+        self.eventually("checkpoints are saved meanwhile", 60, saved_for_seconds)
+        self.up()
+        self.eventually(
+            "all of them are told", 60, lambda: saved.keys() <= self.saved_events(job_id).keys()
+        )
+        told = self.saved_events(job_id)
+        late = {path: told[path] - at for path, at in saved.items()}
+        self.assertLess(max(late.values()), 2, late)
+        self.assertGreater(min(late.values()), -1, late)
+        self.assertEqual(self.trainctl("cancel", job_id).returncode, 0)
 
     def test_a_cancel_is_not_lost_with_the_coordinator(self):
         job_id = self.running_job()

@@ -103,6 +103,19 @@ TEST_F(SqliteStoreTest, EveryRowComesBackForReaders) {
   EXPECT_EQ(reader_->Audit(1).value().at(0).actor, "bob");
 }
 
+TEST_F(SqliteStoreTest, AHistoryIsInOrderOfTimeThoughItCameLate) {
+  Batch batch = SubmitBatch(1, "late");
+  for (const auto& [at, text] : {std::pair(500, "worker a/0 is back"), std::pair(300, "saved"),
+                                 std::pair(300, "saved again"), std::pair(400, "notice")})
+    batch.rows.push_back(core::EventRow{{1}, at, text});
+  Apply(batch);
+  const std::vector<core::EventRow> events = reader_->Events({1}).value();
+  std::vector<std::string> texts;
+  for (const core::EventRow& event : events) texts.push_back(event.text);
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{"saved", "saved again", "notice", "worker a/0 is back"}));
+}
+
 TEST_F(SqliteStoreTest, RowsOfTheSameKeyAreReplaced) {
   Apply(EveryRow());
   core::AttemptRow attempt{{1}, 2, 130, 180, "blob-3", std::nullopt, SampleEnd()};

@@ -109,7 +109,11 @@ nlohmann::json ShimUnderTest::Exit() {
 std::vector<nlohmann::json> ShimUnderTest::Messages() const {
   std::vector<nlohmann::json> messages;
   shim::SpoolReader reader(folder_);
-  while (const auto line = reader.Next()) messages.push_back(nlohmann::json::parse(line->text));
+  while (const auto line = reader.Next()) {
+    messages.push_back(nlohmann::json::parse(line->text));
+    EXPECT_GT(shim::HeardAt(line->text), 0) << line->text;
+    messages.back().erase("heard_at");
+  }
   return messages;
 }
 

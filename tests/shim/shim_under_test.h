@@ -38,7 +38,7 @@ class ShimUnderTest {
   int Wait();
   // After Wait: what exit.json says.
   nlohmann::json Exit();
-  // All messages that the spool holds.
+  // All messages that the spool holds, as they were said. Each says when it was heard.
   std::vector<nlohmann::json> Messages() const;
 
   // Connects as a worker does, waiting until the shim listens.

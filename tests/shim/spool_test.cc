@@ -106,6 +106,47 @@ TEST(Spool, HoldsLinesBackWhileTheDiskRefusesThem) {
   EXPECT_THAT(ReadFrom(missing, 1), testing::ElementsAre("1:one", "2:two"));
 }
 
+TEST(Spool, AMessageKeepsWhenItWasHeard) {
+  const tests::TempFolder folder;
+  Spool spool(folder.path(), kSmallSpool);
+  spool.Append(R"({"type":"saved","heard_at":5})", 1'700'000'000'000'000);
+  spool.Append(R"({"type":"saved"})");
+  spool.Append("rubbish", 7);
+  spool.Append("{}", 7);
+  EXPECT_THAT(ReadFrom(folder.path(), 1),
+              testing::ElementsAre(R"(1:{"heard_at":1700000000000000,"type":"saved","heard_at":5})",
+                                   R"(2:{"type":"saved"})", "3:rubbish", "4:{}"));
+  EXPECT_EQ(HeardAt(R"({"heard_at":1700000000000000,"type":"saved"})"), 1'700'000'000'000'000);
+  for (const char* line : {R"({"type":"saved"})", R"({"heard_at":-1,"type":""})",
+                           R"({"heard_at":99999999999999999999})", R"({"heard_at":)", ""}) {
+    EXPECT_EQ(HeardAt(line), 0) << line;
+  }
+}
+
+TEST(Spool, TheLongestMessageIsNotMadeTooLong) {
+  const tests::TempFolder folder;
+  Spool spool(folder.path(), {});
+  const std::string longest = "{\"" + std::string(kMaxLineBytes - 2, 'x');
+  spool.Append(longest, 7);
+  spool.Append("{\"next\":1}", 7);
+  SpoolReader reader(folder.path());
+  EXPECT_EQ(reader.Next()->text, longest);
+  EXPECT_EQ(reader.Next()->text, "{\"heard_at\":7,\"next\":1}");
+}
+
+TEST(Spool, WhatWasLostStandsWhereItIsSaid) {
+  const tests::TempFolder folder;
+  Spool spool(folder.path(), kSmallSpool);
+  spool.CountDropped(3);
+  spool.Append("{\"type\":\"saved\"}", 5);
+  spool.CountDropped(2);
+  spool.Finish(6);
+  EXPECT_THAT(ReadFrom(folder.path(), 1),
+              testing::ElementsAre(R"(1:{"heard_at":5,"type":"dropped","messages":3})",
+                                   R"(2:{"heard_at":5,"type":"saved"})",
+                                   R"(3:{"heard_at":6,"type":"dropped","messages":2})"));
+}
+
 TEST(SpoolReader, ALineWithoutItsNewlineIsNotThereYet) {
   const tests::TempFolder folder;
   std::ofstream file(SegmentPath(folder.path(), "spool.jsonl", 1));

@@ -47,7 +47,7 @@ std::optional<v1::WorkerMessage> Relay::Next(base::WallMicros now) {
   const bool message_room = sent_sequence_ - stored_sequence_ < kMessageWindow;
   const bool log_room = sent_log_bytes_ - stored_log_bytes_ < kLogWindowBytes;
   std::optional<v1::WorkerMessage> next;
-  if (message_room) next = NextMessage();
+  if (message_room) next = NextMessage(now);
   if (!next && message_room && end_overtakes_log_) next = End(now);
   if (!next && log_room) next = NextLog();
   if (!next && message_room && log_room) next = End(now);
@@ -56,13 +56,15 @@ std::optional<v1::WorkerMessage> Relay::Next(base::WallMicros now) {
 
 bool Relay::log_stored() const { return shim::ReadLog(folder_, stored_log_bytes_, 1).data.empty(); }
 
-std::optional<v1::WorkerMessage> Relay::NextMessage() {
+std::optional<v1::WorkerMessage> Relay::NextMessage(base::WallMicros now) {
   const std::optional<shim::SpoolLine> line = reader_.Next();
   if (!line) return std::nullopt;
   sent_sequence_ = line->sequence;
   NoteStep(line->text);
   v1::WorkerMessage message;
   *message.mutable_report() = wire::ToWire(key_, line->sequence, line->text);
+  if (const base::WallMicros heard_at = shim::HeardAt(line->text); heard_at > 0)
+    message.mutable_report()->set_age_us(std::max<int64_t>(0, now - heard_at));
   return message;
 }
 

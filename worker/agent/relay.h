@@ -58,7 +58,7 @@ class Relay {
   int64_t step() const { return step_; }
 
  private:
-  std::optional<v1::WorkerMessage> NextMessage();
+  std::optional<v1::WorkerMessage> NextMessage(base::WallMicros now);
   std::optional<v1::WorkerMessage> NextLog();
   std::optional<v1::WorkerMessage> End(base::WallMicros now);
   void NoteStep(const std::string& line);

@@ -203,7 +203,7 @@ bool Shim::ReadMessages() {
   const bool more = ReadPipe(rank_->messages(), [this](std::string_view bytes) {
     messages_.Append(bytes, [this](std::string_view line) {
       outcome_said_ = outcome_said_ || HasType(line, "outcome");
-      spool_.Append(line);
+      spool_.Append(line, clock_.Wall());
     });
   });
   spool_.CountDropped(messages_.skipped() - std::exchange(overlong_messages_, messages_.skipped()));
@@ -225,7 +225,7 @@ void Shim::Take(std::string_view line) {
   }
   if (HasType(line, "stored"))
     return spool_.Acknowledge(static_cast<int64_t>(NumberField(line, "sequence").value_or(0)));
-  if (HasType(line, "metrics")) return spool_.Append(line);
+  if (HasType(line, "metrics")) return spool_.Append(line, clock_.Wall());
   if (commands_.size() + line.size() < kMaxCommandBytes) commands_.append(line).push_back('\n');
 }
 
@@ -312,7 +312,7 @@ base::Status Shim::Finish() {
   for (int reads = 0; rank_ && reads < kMaxLastReads && ReadMessages(); ++reads) {
   }
   if (spool_.stalled() || log_.stalled()) DropBallast(options_.folder);
-  spool_.Finish();
+  spool_.Finish(clock_.Wall());
   exit_.lost_log_bytes = log_.Finish();
   if (exit_.ended_at == 0) exit_.ended_at = clock_.Wall();
   if (leaf_) leaf_->Remove();

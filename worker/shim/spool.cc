@@ -7,28 +7,43 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/parse_number.h"
 #include "worker/shim/line_fields.h"
 
 namespace trainctl::shim {
 namespace {
 
 constexpr char kPrefix[] = "spool.jsonl";
+constexpr std::string_view kHeardAt = "{\"heard_at\":";
 
 bool MayBeLost(std::string_view line) {
   return HasType(line, "metrics") || HasType(line, "progress");
 }
 
+// A line that is no object, or would be too long, stays as it is.
+std::string WithTime(std::string_view line, base::WallMicros heard_at) {
+  std::string stamped(line);
+  if (heard_at <= 0 || !line.starts_with("{\"")) return stamped;
+  stamped.replace(0, 1, std::string(kHeardAt) + std::to_string(heard_at) + ",");
+  return stamped.size() <= kMaxLineBytes ? stamped : std::string(line);
+}
+
 }  // namespace
 
-void Spool::Append(std::string_view line) {
+void Spool::Append(std::string_view line, base::WallMicros heard_at) {
+  const std::string stamped = WithTime(line, heard_at);
   const int64_t bound = MayBeLost(line) ? limits_.total_bytes : 2 * limits_.total_bytes;
-  if (HeldBytes() + static_cast<int64_t>(line.size()) >= bound) {
+  if (HeldBytes() + static_cast<int64_t>(stamped.size()) >= bound) {
     ++dropped_;
     return;
   }
+  SayDropped(heard_at);
+  Push(stamped);
+}
+
+void Spool::SayDropped(base::WallMicros now) {
   if (const int64_t dropped = std::exchange(dropped_, 0))
-    Push("{\"type\":\"dropped\",\"messages\":" + std::to_string(dropped) + "}");
-  Push(line);
+    Push(WithTime("{\"type\":\"dropped\",\"messages\":" + std::to_string(dropped) + "}", now));
 }
 
 void Spool::Push(std::string_view line) {
@@ -55,9 +70,8 @@ void Spool::Acknowledge(int64_t sequence) {
   while (segments.size() > 1 && segments[1].start <= sequence + 1) writer_.Drop(0);
 }
 
-void Spool::Finish() {
-  if (const int64_t dropped = std::exchange(dropped_, 0))
-    Push("{\"type\":\"dropped\",\"messages\":" + std::to_string(dropped) + "}");
+void Spool::Finish(base::WallMicros now) {
+  SayDropped(now);
   Flush();
 }
 
@@ -75,6 +89,12 @@ void AppendToEndedSpool(const std::string& folder, std::string_view line) {
       ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (!whole) [[maybe_unused]]
     const int cut = ::ftruncate(file.get(), size);
+}
+
+base::WallMicros HeardAt(std::string_view line) {
+  if (!line.starts_with(kHeardAt)) return 0;
+  line.remove_prefix(kHeardAt.size());
+  return base::ParseNumber(line.substr(0, line.find_first_not_of("0123456789"))).value_or(0);
 }
 
 SpoolReader::SpoolReader(std::string folder) : folder_(std::move(folder)) {}

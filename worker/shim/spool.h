@@ -2,6 +2,9 @@
 // line> (segments.h). The worker relays them by number and says how far they are stored; files that
 // are stored wholly are removed, so that the bound is on what nobody has yet.
 //
+// An object's first member says when the shim heard it, by the host's clock:
+// {"heard_at":<wall micros>,"type":…}. Readers that do not know it skip it.
+//
 // Overflow: beyond the bound, lines that may be lost (progress, metrics) are dropped and counted;
 // the count stands in one
 // {"type":"dropped","messages":n} as soon as there is room again, at the latest at the end. All
@@ -16,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/clock.h"
 #include "common/base/descriptor.h"
 #include "worker/shim/line_buffer.h"
 #include "worker/shim/segments.h"
@@ -35,15 +39,15 @@ class Spool {
   Spool(std::string folder, SpoolLimits limits)
       : limits_(limits), writer_(std::move(folder), "spool.jsonl") {}
 
-  // line without its newline.
-  void Append(std::string_view line);
+  // line without its newline. heard_at: 0 where that is not known.
+  void Append(std::string_view line, base::WallMicros heard_at = 0);
   // Counts a message that was lost before it came here.
   void CountDropped(int64_t messages) { dropped_ += messages; }
   // Lines up to this number are stored elsewhere.
   void Acknowledge(int64_t sequence);
   // Nothing more will come: says what was dropped, and tries once more to write what a full disk
   // held back.
-  void Finish();
+  void Finish(base::WallMicros now = 0);
   // Writes what a full disk held back, as far as there is room.
   void Flush();
 
@@ -53,6 +57,7 @@ class Spool {
  private:
   int64_t HeldBytes() const { return writer_.bytes() + static_cast<int64_t>(pending_.size()); }
   void Push(std::string_view line);
+  void SayDropped(base::WallMicros now);
 
   const SpoolLimits limits_;
   SegmentWriter writer_;
@@ -66,6 +71,9 @@ class Spool {
 // One more line at the end of a spool whose writer has ended. The writer may have ended in the
 // middle of a line. Lost if the disk is full.
 void AppendToEndedSpool(const std::string& folder, std::string_view line);
+
+// When the shim heard a line of a spool; 0: it does not say.
+base::WallMicros HeardAt(std::string_view line);
 
 struct SpoolLine {
   int64_t sequence = 0;
