@@ -49,11 +49,13 @@ struct JobsRemoved {
 // A worker's stream is up and its inventory is here. The shell sends at most one stream's messages
 // for a worker name: a newer stream's Hello comes without a WorkerStreamLost for the older one.
 // Another identity than the known one's is refused (RefuseWorker), until that one is LOST and holds
-// no attempt: it has other ranks, and proves nothing about them.
+// no attempt: it has other ranks, and proves nothing about them. So is who holds a rank of another
+// site: under its key it could be taken for ours, or be ended.
 struct HeldRank {
   job::RankKey key;
-  bool running = false;  // false: ended, its exit is among the unacknowledged reports, or was
-                         // acknowledged and not released
+  bool running = false;   // false: ended, its exit is among the unacknowledged reports, or was
+                          // acknowledged and not released
+  std::string site = {};  // whose rank it is; empty: not told
 };
 struct WorkerHello {
   WorkerRow worker;  // last_seen is set by Step
@@ -86,9 +88,9 @@ struct RankReported {
   job::RankKey key;
   int64_t sequence = 0;
   job::ReportBody body;
+  int64_t age_us = 0;  // by its worker's word (rank_report.h)
 };
 
-  int64_t age_us = 0;  // by its worker's word (rank_report.h)
 // The worker's word on its device: after each rank's end, when it changes while no rank of ours
 // runs there, and now and then.
 struct DeviceStateChanged {

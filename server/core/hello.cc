@@ -29,6 +29,25 @@ std::string WhyForeign(const State& state, const WorkerHello& event) {
          "; where nothing runs there any more: trainctl fence " + known.row.name;
 }
 
+// A rank that another coordinator had started; nullptr: none is known to be.
+const HeldRank* FindForeignRank(const State& state, const WorkerHello& event) {
+  const auto found = std::ranges::find_if(event.held, [&](const HeldRank& held) {
+    return !held.site.empty() && held.site != state.site;
+  });
+  return found == event.held.end() ? nullptr : &*found;
+}
+
+// Why this worker is not taken up; empty: it is.
+std::string WhyRefused(const State& state, const WorkerHello& event) {
+  const HeldRank* foreign = FindForeignRank(state, event);
+  if (foreign == nullptr) return WhyForeign(state, event);
+  return "it holds " + job::ToString(foreign->key) + " of another coordinator (site " +
+         foreign->site +
+         "): start this worker with that one's address, or with a folder of its "
+         "own (--dir); where that one is gone for good, end the rank's trainshim and remove its "
+         "folder under ranks/";
+}
+
 // Whether the store has the row, but for when the worker was seen. Where the disk is full, a worker
 // that only comes back needs no room on it.
 bool IsStored(const State& state, const WorkerRow& row) {
@@ -139,7 +158,7 @@ Welcome MakeWelcome(State& state, const WorkerHello& event) {
 }  // namespace
 
 void Handle(Turn& turn, const WorkerHello& event) {
-  if (std::string why = WhyForeign(turn.state, event); !why.empty())
+  if (std::string why = WhyRefused(turn.state, event); !why.empty())
     return turn.Perform(RefuseWorker{event.worker.name, {base::Code::kConflict, std::move(why)}});
   const bool is_stored = IsStored(turn.state, event.worker);
   ForgetOtherDevice(turn, event.worker);

@@ -117,7 +117,9 @@ base::Result<core::WorkerHello> DecodeHello(const v1::Hello& message) {
   for (const v1::HeldRank& held : message.held()) {
     const auto key = wire::ReadRankKey(held.job(), held.attempt(), held.rank());
     if (!key) return Invalid("hello.held." + key.error().message);
-    hello.held.push_back({*key, held.running()});
+    if (!held.site().empty() && !wire::IsName(held.site()))
+      return Invalid("hello.held.site: expected 1 to 256 plain characters, or none");
+    hello.held.push_back({*key, held.running(), held.site()});
   }
   return hello;
 }

@@ -128,6 +128,7 @@ std::string AgentFixture::Plan(const std::string& script) {
   plan.job.data.path = "/dev/null";
   plan.job.strategy = job::StrategyKind::kSingle;
   plan.job.train.micro_batch_size = 1;
+  plan.site = "testsite";
   plan.job_id = "j1";
   plan.device_uuid = "cpu:testhost:0";
   return job::ToJson(plan);

@@ -39,6 +39,7 @@ TEST_F(AgentRestartTest, ARestartedWorkerTakesItsRankUpAgain) {
   const v1::Hello hello = coordinator_.told().hellos[1];
   ASSERT_EQ(hello.held_size(), 1);
   EXPECT_EQ(hello.held(0).job(), "j1");
+  EXPECT_EQ(hello.held(0).site(), "testsite");
   EXPECT_EQ(hello.device_reason(), "a rank runs on it");
   EXPECT_EQ(hello.identity(), coordinator_.told().hellos[0].identity());
   EXPECT_TRUE(hello.held(0).running());

@@ -1,11 +1,13 @@
 """kill -9 where nothing else is left that could tell of it, and words that are lost on the way."""
 
 import contextlib
+import shutil
 import signal
+import subprocess
 import time
 import unittest
 
-from cluster import ClusterTest, endless_job
+from cluster import BIN, ClusterTest, endless_job
 
 
 class Kills(ClusterTest):
@@ -109,6 +111,31 @@ class Kills(ClusterTest):
             self.assertEqual(len(self.ranks()), 1)
             self.assertEqual(self.trainctl("cancel", job_id).returncode, 0)
             self.assertEqual(self.wait_for_end(job_id, 30)["outcome"], "CANCELLED")
+
+    def test_a_coordinator_with_another_database_neither_takes_nor_ends_a_rank(self):
+        job_id = self.running_job()
+        ranks = self.ranks()
+        self.process("traincoordinator").kill()
+        site, aside, log = (self.dir / name for name in ("coordinator", "aside", "other.log"))
+        site.rename(aside)
+        address = self.dir / "coordinator.addr"
+        with open(log, "w") as to, subprocess.Popen(
+            [BIN / "traincoordinator", "--dir", site, "--listen", address.read_text().strip(),
+             "--address-file", address], stdout=to, stderr=to
+        ) as other:  # fmt: skip
+            self.eventually(
+                "the worker is refused",
+                60,
+                lambda: f"it holds {job_id} attempt 1 rank 0 of another" in log.read_text(),
+            )
+            self.assertEqual(self.ranks(), ranks)
+            other.kill()
+        shutil.rmtree(site)
+        aside.rename(site)
+        self.up()
+        self.wait_for_step(job_id, self.job(job_id)["step"] + 1)
+        self.assertEqual((self.job(job_id)["attempt"], self.ranks()), (1, ranks))
+        self.assertEqual(self.trainctl("cancel", job_id).returncode, 0)
 
 
 if __name__ == "__main__":

@@ -216,6 +216,13 @@ TEST(MalformedInput, AWorkerIsRefusedForEachFaultOfItsHello) {
       {"hello.device.threads", [](auto& h) { h.mutable_device()->set_threads(-1); }},
       {"hello.device.name", [](auto& h) { h.mutable_device()->set_name(std::string(1000, 'x')); }},
       {"hello.held.job", [](auto& h) { h.add_held(); }},
+      {"hello.held.site",
+       [](auto& h) {
+         v1::HeldRank& held = *h.add_held();
+         held.set_job("j1");
+         held.set_attempt(1);
+         held.set_site("a\nb");
+       }},
   };
   for (const Case& c : cases) {
     v1::WorkerMessage message;

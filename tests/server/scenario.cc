@@ -69,6 +69,7 @@ std::vector<HeldRank> ParseHeld(const std::string& text) {
   for (const std::string& item : Split(text, ',')) {
     const Words parts = Split(item, ':');
     held.push_back({ParseKey(parts.at(0)), parts.at(1) == "running"});
+    if (parts.size() > 2) held.back().site = parts[2];
   }
   return held;
 }
@@ -415,6 +416,7 @@ std::string Scenario::Wait(int64_t seconds) {
 std::string Scenario::Restart() {
   now_.steady = 5'000'000;  // another process, another steady clock
   state_ = Restore(state_.options, ledger_.LoadState(), now_);
+  state_.site = kSite;
   return Describe(state_, now_);
 }
 

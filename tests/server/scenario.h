@@ -3,7 +3,7 @@
 //
 //   workers NAME… [KEY=VALUE…]  Hello of each: boot=b1, model=H200, memory_gib=80, kind=cuda,
 //                               threads=1, identity=, process=, dirty;
-//                               held=j1/1/0:running,j2/1/0:ended; allow=USER,…, read=ROOT,…,
+//                               held=j1/1/0:running,j2/1/0:ended:SITE; allow=USER,…, read=ROOT,…,
 //                               write=ROOT,… (host_rules.h)
 //   lost NAME…                  their streams end
 //   fence NAME…                 an operator vouches that they run nothing
@@ -51,7 +51,12 @@ namespace trainctl::core {
 
 class Scenario {
  public:
-  explicit Scenario(Options options = {}) { state_.options = options; }
+  static constexpr char kSite[] = "here";
+
+  explicit Scenario(Options options = {}) {
+    state_.options = options;
+    state_.site = kSite;
+  }
 
   std::string Run(const std::string& line);
 

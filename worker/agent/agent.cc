@@ -108,6 +108,7 @@ void Agent::Up(const std::string& local_address) {
     v1::HeldRank& held = *hello.add_held();
     wire::WriteRankKey(key, &held);
     held.set_running(rank->running());
+    held.set_site(ReadSite(rank->folder()));
   }
   *hello.mutable_rules() = wire::ToWire(options_.rules);
   uplink_.Send(std::move(message));

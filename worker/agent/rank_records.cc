@@ -102,6 +102,11 @@ std::vector<LiveShim> FindShims(const std::string& directory) {
   return shims;
 }
 
+std::string ReadSite(const std::string& folder) {
+  const nlohmann::json json = ParseRecord(ReadRecord(folder + "/plan.json"));
+  return json.is_discarded() ? "" : Get<std::string>(json, "site", "");
+}
+
 std::optional<shim::PidRecord> ReadPidRecord(const std::string& folder) {
   const nlohmann::json json = ParseRecord(ReadRecord(folder + "/rank.pid"));
   if (json.is_discarded() || Get<int64_t>(json, "pid", 0) <= 0) return std::nullopt;

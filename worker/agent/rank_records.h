@@ -28,6 +28,8 @@ struct LiveShim {
 };
 std::vector<LiveShim> FindShims(const std::string& directory);
 
+// The site whose coordinator had the rank started, by plan.json; empty: it does not say.
+std::string ReadSite(const std::string& folder);
 // nullopt: there is no such record, or none that can be read.
 std::optional<shim::PidRecord> ReadPidRecord(const std::string& folder);
 std::optional<shim::ExitRecord> ReadExitRecord(const std::string& folder);
