@@ -66,16 +66,25 @@ class Bench {
   }
 
   int64_t events() const { return events_; }
+  // A hash of which rank was placed where, in order: equal decisions have equal ones.
+  uint64_t decisions() const { return decisions_; }
 
  private:
   void Feed(const Event& event) {
     ++events_;
     for (const Effect& effect : Step(state_, event, now_).effects) {
       const auto* start = std::get_if<StartRank>(&effect);
-      if (start == nullptr || start->key.rank != 0) continue;
+      if (start == nullptr) continue;
+      Note(base::ToString(start->key.job) + start->worker);
+      if (start->key.rank != 0) continue;
       running_.push_back(start->key.job);
       ++placed_;
     }
+  }
+
+  void Note(const std::string& decision) {
+    for (const char c : decision)
+      decisions_ = (decisions_ ^ static_cast<uint8_t>(c)) * 1'099'511'628'211u;
   }
 
   void AddWorker(int64_t device) {
@@ -125,6 +134,7 @@ class Bench {
   std::deque<base::JobId> running_;
   int64_t placed_ = 0;
   int64_t events_ = 0;
+  uint64_t decisions_ = 14'695'981'039'346'656'037u;
 };
 
 }  // namespace
@@ -152,11 +162,11 @@ int main(int argc, char** argv) {
   const auto events = static_cast<double>(bench.events() - events_before);
   std::printf(
       "%lld jobs%s%s%s placed with %lld queued on %lld devices: %.0f placements/s, %.0f events/s; "
-      "%.0f "
-      "placements a second of CPU time\n",
+      "%.0f placements a second of CPU time; decisions %016llx\n",
       static_cast<long long>(placements), load.has_limits ? " with time limits" : "",
       load.has_policy ? " by quota and fair share" : "", load.has_racks ? " on racks" : "",
       static_cast<long long>(load.queued), static_cast<long long>(load.devices),
       static_cast<double>(placements) / seconds, events / seconds,
-      static_cast<double>(placements) / cpu_seconds);
+      static_cast<double>(placements) / cpu_seconds,
+      static_cast<unsigned long long>(bench.decisions()));
 }
