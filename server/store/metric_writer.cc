@@ -11,22 +11,44 @@ namespace {
 
 constexpr size_t kMaxCachedSeries = 100'000;
 constexpr int64_t kGang = -1;
+constexpr size_t kRowsAtOnce = 16;  // of one statement
+
+std::string InsertOf(size_t rows) {
+  std::string sql =
+      "INSERT OR REPLACE INTO points (series, step, attempt, value, time) VALUES (?, ?, ?, ?, ?)";
+  for (size_t row = 1; row < rows; ++row) sql += ", (?, ?, ?, ?, ?)";
+  return sql;
+}
 
 }  // namespace
 
 void MetricWriter::Write(const core::MetricRows& rows) {
-  Statement& insert = database_.Prepared(
-      "INSERT OR REPLACE INTO points (series, step, attempt, value, time) VALUES (?, ?, ?, ?, ?)");
+  std::vector<Row> written;
+  written.reserve(rows.points.size());
   for (const job::MetricPoint& point : rows.points) {
     Series& series = Find(rows.key, point);
     if (series.attempt > rows.key.attempt) continue;
     if (series.attempt < rows.key.attempt) Rewind(series, rows.key.attempt, point.step);
     const double value = point.value + (series.is_counter ? series.total : 0);
-    insert.Put(series.id, point.step, rows.key.attempt, value, point.time);
-    insert.Run();
+    written.push_back({series.id, point.step, value, point.time});
     Add(series, point.step, value);
     if (series.is_written) unwritten_.push_back(&series);
     series.is_written = false;
+  }
+  // Points of one series lie beside each other: the later of one step stays the later.
+  std::ranges::stable_sort(written, {}, &Row::series);
+  Insert(written, rows.key.attempt);
+}
+
+void MetricWriter::Insert(std::span<const Row> rows, int64_t attempt) {
+  static const std::string kMany = InsertOf(kRowsAtOnce), kOne = InsertOf(1);
+  while (!rows.empty()) {
+    const size_t count = rows.size() < kRowsAtOnce ? 1 : kRowsAtOnce;
+    Statement& insert = database_.Prepared(count == 1 ? kOne : kMany);
+    for (const Row& row : rows.first(count))
+      insert.Put(row.series, row.step, attempt, row.value, row.time);
+    insert.Run();
+    rows = rows.subspan(count);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -48,6 +49,16 @@ class MetricWriter {
     bool is_written = true;
   };
 
+  // Of `points`.
+  struct Row {
+    int64_t series = 0;
+    int64_t step = 0;
+    double value = 0;
+    base::WallMicros time = 0;
+  };
+
+  // Many rows a statement: each statement costs about as much as a row.
+  void Insert(std::span<const Row> rows, int64_t attempt);
   Series& Find(const job::RankKey& rank, const job::MetricPoint& point);
   Series Load(const Key& key, int64_t attempt);
   void Rewind(Series& series, int64_t attempt, int64_t step);
