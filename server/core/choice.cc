@@ -39,7 +39,8 @@ class Choice {
   std::vector<DeviceId> ChooseOf(ClassId id) {
     const FreeDevices::Pool& pool = state_.free.pools()[id];
     const int64_t count = job_.row.spec.devices;
-    if ((gone_.empty() && pool.free < count) || !holds_.Yields(id, job_)) return {};
+    if (gone_.empty() && (pool.free < count || FreeOf(state_, job_, id) < count)) return {};
+    if (!holds_.Yields(id, job_)) return {};
     const auto choose = placement::Policies().front().choose;
     if (gone_.empty() && IsAllOpen(id)) return choose(state_.free, pool, count);
     const auto is_open = [&](DeviceId device) { return IsOpen(device); };

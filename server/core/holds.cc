@@ -15,6 +15,7 @@ namespace {
 using base::SteadyMicros;
 using placement::ClassId;
 using placement::DeviceId;
+using placement::DeviceSet;
 using placement::FreeDevices;
 
 // When nothing runs on the host any more; nullopt: not known.
@@ -40,24 +41,52 @@ int64_t DevicesOf(const State& state, const Job& job, const std::vector<Worker*>
   });
 }
 
-// When the devices of the class that the job reaches are free, as far as is known; in order.
-std::vector<SteadyMicros> FreeTimes(const State& state, ClassId id, const Job& job,
-                                    const Now& now) {
-  std::vector<SteadyMicros> times;
-  const Reach& reach = *ReachOf(state, job);
-  const auto part = reach.parts.find(id);
-  if (part == reach.parts.end()) return times;
-  for (const DeviceId device : part->second.devices) {
-    const FreeDevices::Entry& entry = state.free.entry(device);
-    if (entry.free) times.push_back(now.steady);
-    if (entry.coming) times.push_back(std::max(now.steady, *entry.coming));
+// When so many devices of the class are free that the job reaches, which names workers; nullopt:
+// not known.
+std::optional<SteadyMicros> ReachedAt(const State& state, ClassId id, const Job& job,
+                                      SteadyMicros now) {
+  int64_t missing = job.row.spec.devices - FreeOf(state, job, id);
+  if (missing <= 0) return now;
+  const Reach::Part* part = PartOf(*ReachOf(state, job), id);
+  if (part == nullptr) return std::nullopt;
+  for (const auto& [at, device] : state.free.pools()[id].coming) {
+    if (part->devices.Contains(device) && --missing == 0) return std::max(at, now);
   }
-  std::ranges::sort(times);
-  return times;
+  return std::nullopt;
 }
 
-bool IsHeldByItself(const std::vector<Hold>& holds, DeviceId device) {
-  return std::ranges::any_of(holds, [&](const Hold& hold) { return hold.HasByItself(device); });
+// How many of them are free by then.
+int64_t ReachedBy(const State& state, ClassId id, const Job& job, SteadyMicros then) {
+  int64_t count = FreeOf(state, job, id);
+  const Reach::Part* part = PartOf(*ReachOf(state, job), id);
+  if (part == nullptr) return count;
+  for (const auto& [at, device] : state.free.pools()[id].coming) {
+    if (at > then) break;
+    count += part->devices.Contains(device) ? 1 : 0;
+  }
+  return count;
+}
+
+// Devices of the class on hosts that the job reaches.
+DeviceSet DevicesOfHosts(const State& state, ClassId id, const Job& job) {
+  DeviceSet devices;
+  for (const auto& [name, host] : state.hosts) {
+    const bool is_reached = std::ranges::any_of(
+        host, [&](const Worker* worker) { return Reaches(state, job, worker->device); });
+    for (const Worker* worker : host) {
+      if (is_reached && state.free.entry(worker->device).device_class == id)
+        devices.Insert(worker->device);
+    }
+  }
+  return devices;
+}
+
+// Whether the job reaches one of these devices of the class.
+bool ReachesAny(const State& state, ClassId id, const Job& job, const DeviceSet& devices) {
+  const Reach* reach = ReachOf(state, job);
+  if (reach == nullptr) return !devices.IsEmpty();
+  const Reach::Part* part = PartOf(*reach, id);
+  return part != nullptr && part->devices.Meets(devices);
 }
 
 // Whether all of the host is the lease's; 0: nobody's.
@@ -79,9 +108,7 @@ SteadyMicros ClearHostFrom(const State& state, const std::vector<Worker*>& host,
 
 }  // namespace
 
-bool Hold::HasByItself(DeviceId device) const {
-  return devices && std::ranges::binary_search(*devices, device);
-}
+bool Hold::HasByItself(DeviceId device) const { return devices && devices->Contains(device); }
 
 const Hold* Holds::Whole(ClassId id) const {
   const std::vector<Hold>& held = held_[id];
@@ -110,26 +137,18 @@ int64_t Holds::LongestGap() const {
 bool Holds::HasParts(ClassId id) const { return !held_[id].empty() && held_[id].front().devices; }
 
 // Of an exclusive job all of its hosts.
-std::optional<std::vector<DeviceId>> Holds::PartFor(ClassId id, const Job& job) const {
+std::optional<DeviceSet> Holds::PartFor(ClassId id, const Job& job) const {
   const Reach* reach = ReachOf(state_, job);
   if (reach == nullptr) return std::nullopt;
-  std::vector<DeviceId> devices;
-  const auto add = [&](DeviceId device) {
-    if (!IsHeldByItself(held_[id], device)) devices.push_back(device);
-  };
-  if (!job.row.spec.exclusive) {
-    const auto part = reach->parts.find(id);
-    if (part != reach->parts.end()) std::ranges::for_each(part->second.devices, add);
-    return devices;
+  DeviceSet devices;
+  if (job.row.spec.exclusive) {
+    devices = DevicesOfHosts(state_, id, job);
+  } else if (const Reach::Part* part = PartOf(*reach, id)) {
+    devices = part->devices;
   }
-  for (const auto& [name, host] : state_.hosts) {
-    const bool is_reached = std::ranges::any_of(
-        host, [&](const Worker* worker) { return Reaches(state_, job, worker->device); });
-    for (const Worker* worker : host) {
-      if (is_reached && state_.free.entry(worker->device).device_class == id) add(worker->device);
-    }
+  for (const Hold& hold : held_[id]) {
+    if (hold.devices) devices.Erase(*hold.devices);
   }
-  std::ranges::sort(devices);
   return devices;
 }
 
@@ -150,7 +169,7 @@ void Holds::Add(const Job& job, bool may_be_passed) {
     const bool has_spare = first && first->second == id && !job.row.spec.exclusive;
     const int64_t spare = has_spare ? SpareOf(id, job, *start) : 0;
     auto part = PartFor(id, job);
-    if (!part || !part->empty()) held_[id].push_back({job.row.id, start, spare, std::move(part)});
+    if (!part || !part->IsEmpty()) held_[id].push_back({job.row.id, start, spare, std::move(part)});
   }
 }
 
@@ -158,7 +177,7 @@ int64_t Holds::HeldBy(ClassId id, const Job& job, SteadyMicros at) const {
   int64_t count = 0;
   for (const Hold& hold : held_[id]) {
     if (!hold.devices) continue;
-    count += std::ranges::count_if(*hold.devices, [&](DeviceId device) {
+    count += hold.devices->Count([&](DeviceId device) {
       const FreeDevices::Entry& entry = state_.free.entry(device);
       return (entry.free || (entry.coming && *entry.coming <= at)) && Reaches(state_, job, device);
     });
@@ -172,8 +191,7 @@ int64_t Holds::SpareOf(ClassId id, const Job& job, SteadyMicros start) const {
   if (HasLeasesAhead(state_, id)) return AmongLeases(id, job)->clear - devices;
   const FreeDevices::Pool& pool = state_.free.pools()[id];
   if (ReachOf(state_, job) == nullptr) return pool.FreeBy(start, pool.free + devices) - devices;
-  const std::vector<SteadyMicros> times = FreeTimes(state_, id, job, now_);
-  return std::ranges::upper_bound(times, start) - times.begin() - devices;
+  return ReachedBy(state_, id, job, start) - devices;
 }
 
 bool Holds::Hinder(ClassId id, const Job& job) const {
@@ -182,7 +200,7 @@ bool Holds::Hinder(ClassId id, const Job& job) const {
   const ReachCount count = CountOf(state_, job, id);
   int64_t left = count.total - count.drained;
   for (const Hold& hold : held_[id]) {
-    left -= std::ranges::count_if(*hold.devices, [&](DeviceId device) {
+    left -= hold.devices->Count([&](DeviceId device) {
       return !state_.free.entry(device).drained && Reaches(state_, job, device);
     });
   }
@@ -193,7 +211,7 @@ int64_t Holds::KeptFrom(ClassId id, const Job& job) const {
   int64_t count = 0;
   for (const Hold& hold : held_[id]) {
     if (!hold.devices) continue;
-    count += std::ranges::count_if(*hold.devices, [&](DeviceId device) {
+    count += hold.devices->Count([&](DeviceId device) {
       return state_.free.entry(device).free && Reaches(state_, job, device) && Bars(device, job);
     });
   }
@@ -203,9 +221,7 @@ int64_t Holds::KeptFrom(ClassId id, const Job& job) const {
 int64_t Holds::Gap(ClassId id, const Job& job) const {
   int64_t longest = 0;
   for (const Hold& hold : held_[id]) {
-    const bool is_met = !hold.devices || std::ranges::any_of(*hold.devices, [&](DeviceId device) {
-      return Reaches(state_, job, device);
-    });
+    const bool is_met = !hold.devices || ReachesAny(state_, id, job, *hold.devices);
     if (is_met && hold.start) longest = std::max(longest, *hold.start - now_.steady);
   }
   return longest;
@@ -265,11 +281,7 @@ std::optional<SteadyMicros> Holds::StartOn(ClassId id, const Job& job) const {
     return among ? std::optional(among->at) : std::nullopt;
   }
   const int64_t devices = job.row.spec.devices;
-  if (ReachOf(state_, job) != nullptr) {
-    const std::vector<SteadyMicros> times = FreeTimes(state_, id, job, now_);
-    if (static_cast<int64_t>(times.size()) < devices) return std::nullopt;
-    return times[devices - 1];
-  }
+  if (ReachOf(state_, job) != nullptr) return ReachedAt(state_, id, job, now_.steady);
   const std::optional<SteadyMicros> at = state_.free.pools()[id].FreeAt(devices);
   return at ? std::optional(std::max(*at, now_.steady)) : std::nullopt;
 }

@@ -23,8 +23,7 @@ struct Hold {
   base::JobId job;                          // that waits
   std::optional<base::SteadyMicros> start;  // reserved for it, not before now; nullopt: not known
   int64_t spare = 0;  // devices of the class, free now, that it does not need at its start
-  // Of the class, in order; nullopt: all of it.
-  std::optional<std::vector<placement::DeviceId>> devices{};
+  std::optional<placement::DeviceSet> devices{};  // of the class; nullopt: all of it
 
   bool HasByItself(placement::DeviceId device) const;
 };
@@ -78,8 +77,7 @@ class Holds {
   bool MayPass(const Hold& hold, placement::ClassId id, const Job& job) const;
   bool EndsInGap(const Hold& hold, placement::ClassId id, const Job& job) const;
   // The devices that the job would hold of the class where it names workers; else nullopt.
-  std::optional<std::vector<placement::DeviceId>> PartFor(placement::ClassId id,
-                                                          const Job& job) const;
+  std::optional<placement::DeviceSet> PartFor(placement::ClassId id, const Job& job) const;
   int64_t SpareOf(placement::ClassId id, const Job& job, base::SteadyMicros start) const;
   // Of devices that earlier jobs hold by themselves those that are free by then.
   int64_t HeldBy(placement::ClassId id, const Job& job, base::SteadyMicros at) const;

@@ -74,17 +74,34 @@ Queue::Lane& Queue::FindLane(const Demand& wanted) {
   Lane& lane = found->second;
   if (!is_new) return lane;
   lane.demand = &found->first;
-  Demand of_any = wanted;
-  of_any.user.clear();
-  const auto kind = kinds_.try_emplace(std::move(of_any)).first;
-  kind->second.demand = &kind->first;
-  lane.kind = &kind->second;
+  lane.kind = &FindKind(wanted);
   if (wanted.user.empty()) return lane;
   const size_t users = users_.size();
   const auto [user, is_new_user] = users_.try_emplace(wanted.user);
   if (is_new_user) user->second = {.name = wanted.user, .number = users, .heads = {}};
   lane.user = &user->second;
   return lane;
+}
+
+Queue::Kind& Queue::FindKind(const Demand& wanted) {
+  Demand of_any = wanted;
+  of_any.user.clear();
+  const auto [found, is_new] = kinds_.try_emplace(std::move(of_any));
+  Kind& kind = found->second;
+  if (!is_new) return kind;
+  kind.demand = &found->first;
+  if (vacant_numbers_.empty()) {
+    kind.number = kind_numbers_++;
+  } else {
+    kind.number = vacant_numbers_.back();
+    vacant_numbers_.pop_back();
+  }
+  return kind;
+}
+
+void Queue::ForgetKind(const Kind& kind) {
+  vacant_numbers_.push_back(kind.number);
+  kinds_.erase(kinds_.find(*kind.demand));
 }
 
 void Queue::ShowHead(const Lane& lane) {
@@ -151,7 +168,7 @@ void Queue::Remove(const Demand& wanted, const Place& place, Length length) {
     if (is_first) ShowHead(lane);
     return;
   }
-  if (lane.kind->heads.empty()) kinds_.erase(kinds_.find(*lane.kind->demand));
+  if (lane.kind->heads.empty()) ForgetKind(*lane.kind);
   lanes_.erase(found);
 }
 

@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/ids.h"
 #include "common/estimate/inspection.h"
@@ -74,6 +75,8 @@ class Queue {
   // Lanes that differ in their owner only: what one of them could use, all of them could.
   struct Kind {
     const Demand* demand = nullptr;  // without an owner
+    size_t number = 0;               // below Queue::kind_numbers; that of one that is gone is
+                                     // given again
     Heads heads;                     // never empty
     // Lanes with jobs behind their first, by the shortest known length of any of their jobs.
     std::set<std::pair<int64_t, const Lane*>> by_shortest;
@@ -116,6 +119,7 @@ class Queue {
   size_t size() const { return size_; }
   const Lanes& lanes() const { return lanes_; }
   const std::map<Demand, Kind>& kinds() const { return kinds_; }
+  size_t kind_numbers() const { return kind_numbers_; }
   // By the first of their heads.
   const std::map<Place, const Kind*>& kinds_in_order() const { return firsts_; }
   // How many users ever had jobs under a quota here.
@@ -127,6 +131,8 @@ class Queue {
 
  private:
   Lane& FindLane(const Demand& demand);
+  Kind& FindKind(const Demand& demand);
+  void ForgetKind(const Kind& kind);
   void ShowHead(const Lane& lane);
   void HideHead(const Lane& lane);
   void ForgetLength(int64_t devices, int64_t length);
@@ -135,6 +141,8 @@ class Queue {
   // Nodes of these stay where they are: they point to each other.
   Lanes lanes_;
   std::map<Demand, Kind> kinds_;
+  size_t kind_numbers_ = 0;
+  std::vector<size_t> vacant_numbers_;
   std::map<std::string, User> users_;
   std::map<Place, const Kind*> firsts_;
   // How many jobs have that length; by devices, then length. None is 0.

@@ -86,12 +86,12 @@ bool IsInOrder(const State& state, const Worker& worker) {
           OwnerOfHost(state, worker.row.host) != nullptr);
 }
 
-// Of the class, of those that the job reaches, where it names workers.
-int64_t DevicesInOrder(const State& state, const Reach& reach, placement::ClassId id) {
-  const auto part = reach.parts.find(id);
-  if (part == reach.parts.end()) return 0;
-  return std::ranges::count_if(part->second.devices, [&](placement::DeviceId device) {
-    return IsInOrder(state, *state.devices[device]);
+// Whether so many of the class are, of those that the job reaches, where it names workers.
+bool AreReachedInOrder(const State& state, const Reach& reach, placement::ClassId id,
+                       int64_t devices) {
+  const Reach::Part* part = PartOf(reach, id);
+  return part != nullptr && part->devices.Any([&](placement::DeviceId device) {
+    return IsInOrder(state, *state.devices[device]) && --devices == 0;
   });
 }
 
@@ -251,16 +251,16 @@ Quotas::User& Quotas::Find(const Queue::User& user) const {
 
 // What one look places was free before: the numbers stay true.
 bool Quotas::CanBeFree(const Queue::Kind& kind) const {
-  const auto [known, is_new] = can_be_free_.try_emplace(&kind);
-  if (!is_new) return known->second;
+  std::optional<bool>& known = can_be_free_[kind.number];
+  if (known) return *known;
   const Job& job = *kind.heads.begin()->second.job;
   const int64_t devices = job.row.spec.devices;
   const Reach* reach = ReachOf(state_, job);
-  known->second = std::ranges::any_of(UsableClasses(state_, job), [&](placement::ClassId id) {
+  known = std::ranges::any_of(UsableClasses(state_, job), [&](placement::ClassId id) {
     return reach == nullptr ? AreInOrder(id, devices)
-                            : DevicesInOrder(state_, *reach, id) >= devices;
+                            : AreReachedInOrder(state_, *reach, id, devices);
   });
-  return known->second;
+  return *known;
 }
 
 bool Quotas::AreInOrder(placement::ClassId id, int64_t devices) const {
@@ -293,13 +293,20 @@ std::optional<base::SteadyMicros> Quotas::StartOf(const Job& job) const {
 }
 
 const Quotas::Kept* Quotas::FirstBefore(const Queue::User& user, const Place* place) const {
-  User& looked = Find(user);
+  const User& looked = Find(user);
   // The shares of one user's jobs are alike: they are compared without (Queue::Lane::Whole).
   const auto is_before = [&](Place own) {
     if (place == nullptr) return true;
     if (own.share != kLifted) own.share = place->share == kLifted ? 0 : place->share;
     return own < *place;
   };
+  if (!looked.first) LookForFirst(user, is_before);
+  return looked.first && is_before(*looked.looked_until) ? &*looked.first : nullptr;
+}
+
+template <class IsBefore>
+void Quotas::LookForFirst(const Queue::User& user, const IsBefore& is_before) const {
+  User& looked = Find(user);
   auto head =
       looked.looked_until ? user.heads.upper_bound(*looked.looked_until) : user.heads.begin();
   for (; !looked.first && head != user.heads.end() && is_before(head->first); ++head) {
@@ -309,7 +316,6 @@ const Quotas::Kept* Quotas::FirstBefore(const Queue::User& user, const Place* pl
     if (devices <= looked.quota && CanBeFree(*lane.kind))
       looked.first = KeepFor(user, head->first.job, devices);
   }
-  return looked.first && is_before(*looked.looked_until) ? &*looked.first : nullptr;
 }
 
 std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas, const Now& now) {

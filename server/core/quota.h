@@ -17,7 +17,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "server/core/state.h"
@@ -50,7 +49,11 @@ std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
 class Quotas {
  public:
   Quotas(const State& state, const Now& now)
-      : state_(state), now_(now), users_(state.queue.users()), counted_(state.workers.begin()) {}
+      : state_(state),
+        now_(now),
+        users_(state.queue.users()),
+        can_be_free_(state.queue.kind_numbers()),
+        counted_(state.workers.begin()) {}
 
   // False: its owner's quota has no room for so long a run, now or later in this look. As far as is
   // known of the owner yet.
@@ -95,6 +98,8 @@ class Quotas {
   std::optional<int64_t> RoomFor(const Queue::User& user, int64_t devices,
                                  const Place* place) const;
   const Kept* FirstBefore(const Queue::User& user, const Place* place) const;
+  template <class IsBefore>
+  void LookForFirst(const Queue::User& user, const IsBefore& is_before) const;
   Kept KeepFor(const Queue::User& user, base::JobId job, int64_t devices) const;
   // Whether jobs of the kind start once others have ended.
   bool CanBeFree(const Queue::Kind& kind) const;
@@ -102,8 +107,8 @@ class Quotas {
 
   const State& state_;
   const Now& now_;
-  mutable std::vector<User> users_;  // by Queue::User::number
-  mutable std::unordered_map<const Queue::Kind*, bool> can_be_free_;
+  mutable std::vector<User> users_;                       // by Queue::User::number
+  mutable std::vector<std::optional<bool>> can_be_free_;  // by Queue::Kind::number
   // Workers are counted as far as was asked.
   mutable std::map<std::string, Worker>::const_iterator counted_;
   mutable std::vector<int64_t> in_order_;  // by class, of those

@@ -28,7 +28,7 @@ void CountDevice(const FreeDevices& devices, DeviceId id, Reach* reach) {
   const FreeDevices::Entry& entry = devices.entry(id);
   const FreeDevices::Pool& pool = devices.pools()[entry.device_class];
   Reach::Part& part = reach->parts[entry.device_class];
-  part.devices.push_back(id);
+  part.devices.Insert(id);
   ++part.count.total;
   part.count.drained += entry.drained;
   if (pool.unleased != entry.device_class) ++reach->parts[pool.unleased].count.leased;
@@ -113,12 +113,12 @@ std::shared_ptr<const Reach> SharedReach(const State& state, const Job& job) {
   return reach;
 }
 
+}  // namespace
+
 const Reach::Part* PartOf(const Reach& reach, ClassId id) {
   const auto part = reach.parts.find(id);
   return part == reach.parts.end() ? nullptr : &part->second;
 }
-
-}  // namespace
 
 const Reach* ReachOf(const State& state, const Job& job) {
   if (!job.names_workers) job.names_workers = job::NamesWorkers(job.row.spec);
@@ -173,7 +173,7 @@ bool Reaches(const State& state, const Job& job, DeviceId device) {
   const Reach* reach = ReachOf(state, job);
   if (reach == nullptr) return true;
   const Reach::Part* part = PartOf(*reach, state.free.entry(device).device_class);
-  return part != nullptr && std::ranges::binary_search(part->devices, device);
+  return part != nullptr && part->devices.Contains(device);
 }
 
 ReachCount CountOf(const State& state, const Job& job, ClassId id) {
@@ -190,9 +190,7 @@ int64_t FreeOf(const State& state, const Job& job, ClassId id) {
   const Reach* reach = ReachOf(state, job);
   if (reach == nullptr) return state.free.pools()[id].free;
   const Reach::Part* part = PartOf(*reach, id);
-  if (part == nullptr) return 0;
-  return std::ranges::count_if(part->devices,
-                               [&](DeviceId device) { return state.free.entry(device).free; });
+  return part == nullptr ? 0 : part->devices.CountIn(state.free.free());
 }
 
 }  // namespace trainctl::core

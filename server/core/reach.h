@@ -13,6 +13,9 @@ namespace trainctl::core {
 // nullptr: the job names no workers, no rules keep it away, and any device of a class will do.
 const Reach* ReachOf(const State& state, const Job& job);
 
+// Of the class; nullptr: none.
+const Reach::Part* PartOf(const Reach& reach, placement::ClassId id);
+
 // What rules of hosts say of the job, as they are now; empty: they let it go anywhere. Jobs of one
 // such text go to the same hosts.
 std::string RulesOn(const State& state, const Job& job);

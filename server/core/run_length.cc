@@ -53,10 +53,6 @@ void NoticeIfLate(Turn& turn, LiveAttempt& attempt) {
 
 }  // namespace
 
-bool FitsIn(std::optional<int64_t> room, std::optional<int64_t> length) {
-  return room && (*room == kAnyTime || (length && *length <= *room));
-}
-
 int64_t MinutesWithin(const Options& options, int64_t room) {
   return std::max<int64_t>(0, (room - options.stop_grace_us) / kMicrosPerMinute);
 }

@@ -16,7 +16,9 @@ constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
 
 // Whether a run of at most that length ends within a time that it may have. nullopt: it may have
 // none; or its length is not known.
-bool FitsIn(std::optional<int64_t> room, std::optional<int64_t> length);
+inline bool FitsIn(std::optional<int64_t> room, std::optional<int64_t> length) {
+  return room && (*room == kAnyTime || (length && *length <= *room));
+}
 
 // A job with a time limit of at most so many minutes ends within that time.
 int64_t MinutesWithin(const Options& options, int64_t room);

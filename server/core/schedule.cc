@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "server/core/choice.h"
@@ -13,6 +12,7 @@
 #include "server/core/loan.h"
 #include "server/core/preempt.h"
 #include "server/core/quota.h"
+#include "server/core/reach.h"
 #include "server/core/run_length.h"
 #include "server/core/waiting.h"
 #include "server/core/walk.h"
@@ -37,6 +37,7 @@ class Pass {
         holds_(turn.state, turn.now),
         quotas_(turn.state, turn.now),
         walk_(turn.state.queue),
+        kinds_(turn.state.queue.kind_numbers()),
         least_(LeastThatMayGiveWay(turn.state, turn.now)) {}
 
   void Run() {
@@ -134,7 +135,7 @@ class Pass {
     if (kind.demand->devices > MostFree()) return longest;
     const Job& job = *Of(kind).example;
     for (const ClassId id : UsableClasses(turn_.state, job)) {
-      if (turn_.state.free.pools()[id].free >= job.row.spec.devices)
+      if (FreeOf(turn_.state, job, id) >= job.row.spec.devices)
         longest = std::max(longest, holds_.RoomFor(id, job));
     }
     return longest;
@@ -172,7 +173,7 @@ class Pass {
   };
 
   OfKind& Of(const Queue::Kind& kind) {
-    OfKind& known = kinds_[&kind];
+    OfKind& known = kinds_[kind.number];
     if (known.example == nullptr) known.example = kind.heads.begin()->second.job;
     return known;
   }
@@ -250,7 +251,7 @@ class Pass {
   Holds holds_;
   Quotas quotas_;
   Walk walk_;
-  std::unordered_map<const Queue::Kind*, OfKind> kinds_;
+  std::vector<OfKind> kinds_;           // by Queue::Kind::number
   const std::optional<int64_t> least_;  // priority of those that may give way
 };
 

@@ -102,7 +102,7 @@ struct ReachCount {
 struct Reach {
   std::vector<const Worker*> barred;  // whose rules let no such job run, though else they would do
   struct Part {
-    std::vector<placement::DeviceId> devices;  // in order
+    placement::DeviceSet devices;
     ReachCount count;
   };
   int64_t version = -1;  // of State::free, when it was found

@@ -15,7 +15,7 @@ std::optional<Walk::Stop> Walk::Next() {
   const std::optional<Stop> fresh = FirstNotMet();
   if (fresh && (stops_.empty() || IsBehind(stops_.front(), *fresh))) {
     met_until_ = fresh->head->first;
-    met_.insert(fresh->kind);
+    met_[fresh->kind->number] = true;
     return fresh;
   }
   if (stops_.empty()) return std::nullopt;
@@ -34,7 +34,7 @@ void Walk::StopAt(const Queue::Kind& kind, Queue::Heads::const_iterator head) {
 std::optional<Walk::Stop> Walk::FirstNotMet() {
   const auto& firsts = queue_.kinds_in_order();
   auto next = met_until_ ? firsts.upper_bound(*met_until_) : firsts.begin();
-  for (; next != firsts.end() && met_.contains(next->second); ++next) met_until_ = next->first;
+  for (; next != firsts.end() && met_[next->second->number]; ++next) met_until_ = next->first;
   if (next == firsts.end()) return std::nullopt;
   return Stop{next->second, next->second->heads.begin()};
 }

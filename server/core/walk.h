@@ -4,7 +4,6 @@
 #pragma once
 
 #include <optional>
-#include <unordered_set>
 #include <vector>
 
 #include "server/core/queue.h"
@@ -18,7 +17,7 @@ class Walk {
     Queue::Heads::const_iterator head;
   };
 
-  explicit Walk(const Queue& queue) : queue_(queue) {}
+  explicit Walk(const Queue& queue) : queue_(queue), met_(queue.kind_numbers()) {}
 
   // The first head of a kind that it has not met, or one that it was told to stop at: whichever is
   // first. nullopt: none is left. Never one before the last that it gave.
@@ -31,9 +30,9 @@ class Walk {
   std::optional<Stop> FirstNotMet();
 
   const Queue& queue_;
-  std::optional<Place> met_until_;              // among the kinds' firsts
-  std::unordered_set<const Queue::Kind*> met_;  //
-  std::vector<Stop> stops_;                     // a heap, the first on top
+  std::optional<Place> met_until_;  // among the kinds' firsts
+  std::vector<bool> met_;           // by Queue::Kind::number
+  std::vector<Stop> stops_;         // a heap, the first on top
 };
 
 }  // namespace trainctl::core

@@ -160,8 +160,10 @@ void FreeDevices::SetFree(DeviceId id, bool free) {
   const auto before = static_cast<int64_t>(devices.size());
   if (free) {
     devices.emplace(entry.index, id);
+    free_.Insert(id);
   } else {
     devices.erase({entry.index, id});
+    free_.Erase(id);
   }
   const auto after = static_cast<int64_t>(devices.size());
   pool.free += after - before;

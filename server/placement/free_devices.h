@@ -14,11 +14,11 @@
 
 #include "common/base/clock.h"
 #include "common/job/site.h"
+#include "server/placement/device_set.h"
 
 namespace trainctl::placement {
 
-using DeviceId = int64_t;  // from 0, handed out by FreeDevices::Register
-using ClassId = int64_t;   // from 0
+using ClassId = int64_t;  // from 0
 
 // Devices of one class are alike: kind, model, memory, compute capability, and whose they are now.
 // All ranks of a gang are on one class.
@@ -88,6 +88,8 @@ class FreeDevices {
   // Another one whenever a device came, left, changed its class, or was drained or undrained.
   int64_t version() const { return version_; }
   const Entry& entry(DeviceId id) const { return entries_[id]; }
+  // Those that are free, of all classes.
+  const DeviceSet& free() const { return free_; }
   // Whether any device ever told of links.
   bool has_links() const { return has_links_; }
   // How close two devices of one host are: more is closer. By their link, then by their NUMA node.
@@ -104,6 +106,7 @@ class FreeDevices {
   int64_t version_ = 0;
   bool has_links_ = false;
   std::vector<Entry> entries_;
+  DeviceSet free_;
   std::vector<Pool> pools_;
   std::map<DeviceClass, ClassId> classes_;
   // Classes of leases that are over, by what they are without: the next lease's.

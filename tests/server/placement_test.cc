@@ -109,6 +109,59 @@ TEST(FreeDevices, OfAPartOfAPoolOnlyItsFreeDevicesCount) {
   EXPECT_TRUE(Pack(site, pool, 4).empty());
 }
 
+DeviceSet SetOf(const std::vector<DeviceId>& devices) {
+  DeviceSet set;
+  for (const DeviceId device : devices) set.Insert(device);
+  return set;
+}
+
+TEST(DeviceSet, HasWhatWasInsertedAndNotErased) {
+  DeviceSet set = SetOf({3, 64, 64, 200});
+  EXPECT_TRUE(set.Contains(64));
+  EXPECT_FALSE(set.Contains(63));
+  EXPECT_FALSE(set.Contains(100'000)) << "beyond all that were inserted";
+  set.Erase(64);
+  set.Erase(64);
+  set.Erase(100'000);
+  EXPECT_FALSE(set.Contains(64));
+  set.Erase(SetOf({3, 5, 1000}));
+  EXPECT_FALSE(set.IsEmpty());
+  set.Erase(SetOf({200}));
+  EXPECT_TRUE(set.IsEmpty());
+  EXPECT_TRUE(DeviceSet().IsEmpty());
+}
+
+TEST(DeviceSet, SaysWhatItHasInCommonWithAnother) {
+  const DeviceSet few = SetOf({1, 70}), many = SetOf({0, 70, 71, 400});
+  EXPECT_TRUE(few.Meets(many));
+  EXPECT_TRUE(many.Meets(few));
+  EXPECT_EQ(few.CountIn(many), 1);
+  EXPECT_EQ(many.CountIn(many), 4);
+  EXPECT_FALSE(few.Meets(SetOf({0, 71})));
+  EXPECT_FALSE(few.Meets(DeviceSet()));
+}
+
+TEST(DeviceSet, TellsItsDevicesInOrder) {
+  const DeviceSet set = SetOf({400, 1, 70, 63});
+  std::vector<DeviceId> told;
+  const bool any = set.Any([&](DeviceId device) {
+    told.push_back(device);
+    return device == 70;
+  });
+  EXPECT_TRUE(any);
+  EXPECT_EQ(told, (std::vector<DeviceId>{1, 63, 70}));
+  EXPECT_EQ(set.Count([](DeviceId device) { return device % 2 == 0; }), 2);
+}
+
+TEST(FreeDevices, KnowsThoseThatAreFreeOfAllClasses) {
+  FreeDevices site = Site("aab");
+  site.SetFree(1, false);
+  EXPECT_EQ(site.free().CountIn(SetOf({0, 1, 2})), 2);
+  EXPECT_FALSE(site.free().Contains(1));
+  site.Remove(0);
+  EXPECT_FALSE(site.free().Contains(0));
+}
+
 TEST(FreeDevices, KeepsItsCountsUnderSettingAndUnsetting) {
   FreeDevices site = Site("aab");
   site.SetFree(0, false);
