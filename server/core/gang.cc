@@ -144,6 +144,20 @@ void TrySmaller(Turn& turn, Job& job) {
           std::to_string(*job.row.spec.train.micro_batch_size));
 }
 
+// To all ranks of an attempt that begins.
+void SendStarts(Turn& turn, const Job& job) {
+  const std::vector<Rank>& ranks = job.attempt->ranks;
+  const job::RankPlan of_gang =
+      PlanOfGang(turn.state, job, WorkerOf(turn.state, ranks.front()).row.device);
+  for (const Rank& rank : ranks) {
+    const Worker& worker = WorkerOf(turn.state, rank);
+    if (!worker.connected) continue;
+    StartRank start{worker.row.name, rank.row.key, of_gang};
+    FillRank(turn.state, job, rank.row, worker.row.device, &start.plan);
+    turn.Perform(std::move(start));
+  }
+}
+
 // By its worker's word on how long ago that was; else now.
 base::WallMicros WhenEnded(const RankRow& rank, const AttemptRow& attempt, base::WallMicros now) {
   return TimeBefore(attempt, now, rank.proof == Proof::kExited ? rank.exit.age_us : 0);
@@ -209,7 +223,7 @@ void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& dev
   Say(turn, id,
       "attempt " + std::to_string(attempt.row.attempt) + " placed on " + Placement(attempt));
   TellOfLoan(turn, job);
-  for (const Rank& rank : attempt.ranks) SendStart(turn, job, rank);
+  SendStarts(turn, job);
 }
 
 void StopGang(Turn& turn, Job& job, Stop stop) {

@@ -45,8 +45,7 @@ int64_t ThreadsOf(const State& state, const Job& job, const RankRow& rank) {
   return job::ExclusiveThreads(host, device.kind, ranks);
 }
 
-job::RankPlan MakePlan(const State& state, const Job& job, const RankRow& rank,
-                       const job::Device& device) {
+job::RankPlan PlanOfGang(const State& state, const Job& job, const job::Device& device) {
   job::RankPlan plan;
   plan.job = job.row.spec;
   if (plan.job.strategy == job::StrategyKind::kAuto) {
@@ -56,19 +55,30 @@ job::RankPlan MakePlan(const State& state, const Job& job, const RankRow& rank,
   plan.job.train.micro_batch_size = plan.job.train.micro_batch_size.value_or(1);
   if (job.row.inspection) plan.model_revision = job.row.inspection->model_revision;
   plan.site = state.site;
-  plan.job_id = base::ToString(rank.key.job);
+  plan.job_id = base::ToString(job.row.id);
   plan.owner = job.row.user;
   plan.ended_jobs = EndedJobs(state, job.row.spec, job.row.inspection);
-  plan.attempt = rank.key.attempt;
+  plan.attempt = job.attempt->row.attempt;
   plan.trial = job.attempt->row.trial != Trial::kNone;
-  plan.rank = rank.key.rank;
   plan.world_size = plan.job.devices;
   plan.device = device.kind;
-  plan.device_index = device.index;
-  plan.device_uuid = device.uuid;
-  plan.threads = ThreadsOf(state, job, rank);
-  FillHostPlace(state, job, rank, plan);
   plan.holds_gradients = HoldsGradients(job, device);
+  return plan;
+}
+
+void FillRank(const State& state, const Job& job, const RankRow& rank, const job::Device& device,
+              job::RankPlan* plan) {
+  plan->rank = rank.key.rank;
+  plan->device_index = device.index;
+  plan->device_uuid = device.uuid;
+  plan->threads = ThreadsOf(state, job, rank);
+  FillHostPlace(state, job, rank, *plan);
+}
+
+job::RankPlan MakePlan(const State& state, const Job& job, const RankRow& rank,
+                       const job::Device& device) {
+  job::RankPlan plan = PlanOfGang(state, job, device);
+  FillRank(state, job, rank, device, &plan);
   return plan;
 }
 

@@ -11,6 +11,10 @@ namespace trainctl::core {
 // the worker's to fill in, as are the CPUs, which follow from host_place and host_devices.
 job::RankPlan MakePlan(const State& state, const Job& job, const RankRow& rank,
                        const job::Device& device);
+// What of it all ranks of the gang have alike, by the device of one of them; and the rest.
+job::RankPlan PlanOfGang(const State& state, const Job& job, const job::Device& device);
+void FillRank(const State& state, const Job& job, const RankRow& rank, const job::Device& device,
+              job::RankPlan* plan);
 
 // Threads that a rank of the live attempt computes with: its device's; of an exclusive job, its
 // part of those of all its host's devices.
