@@ -18,6 +18,11 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000;
 
+bool SomeAreAway(const State& state) {
+  return std::ranges::any_of(
+      state.devices, [](const Worker* worker) { return worker != nullptr && !worker->connected; });
+}
+
 void LookForLostWorkers(Turn& turn) {
   for (auto& [name, worker] : turn.state.workers) {
     if (worker.connected || worker.lost ||
@@ -84,7 +89,8 @@ void LookForHang(Turn& turn, Job& job) {
 }  // namespace
 
 void Handle(Turn& turn, const Tick&) {
-  LookForLostWorkers(turn);
+  const bool some_are_away = SomeAreAway(turn.state);
+  if (some_are_away) LookForLostWorkers(turn);
   EndSuspicion(turn);
   if (RenewShares(turn.state, turn.now)) turn.placement_may_change = true;
   if (!std::exchange(turn.state.resting, {}).empty()) turn.placement_may_change = true;
@@ -94,7 +100,7 @@ void Handle(Turn& turn, const Tick&) {
   for (auto next = turn.state.live.begin(); next != turn.state.live.end();) {
     Job& job = *next++->second;
     LookAtTimeLimit(turn, job);
-    LookForLostRanks(turn, job);
+    if (some_are_away) LookForLostRanks(turn, job);
     LookForHang(turn, job);
     RenewExpectedEnd(turn, job);
     EndAttemptIfSettled(turn, job);

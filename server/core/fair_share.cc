@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "server/core/quota.h"
@@ -19,11 +21,13 @@ std::map<std::string, int64_t> SumUse(const State& state, base::WallMicros at, i
     int64_t& sum = millis[user];
     for (const UseRow& row : rows) sum += DecayedUse(row, at, half_life);
   }
+  std::unordered_map<std::string_view, int64_t> live;
   for (const auto& [id, job] : state.live) {
     const AttemptRow& attempt = job->attempt->row;
-    millis[job->row.user] +=
+    live[job->row.user] +=
         DecayedUse({"", job->row.spec.devices, attempt.placed_at, at}, at, half_life);
   }
+  for (const auto& [user, sum] : live) millis[std::string(user)] += sum;
   std::erase_if(millis, [](const auto& entry) { return entry.second == 0; });
   return millis;
 }
@@ -94,10 +98,11 @@ std::set<std::string> WhoMayStarve(const State& state) {
   const base::WallMicros then = HalfLifeAgo(state);
   std::set<std::string> starving;
   for (const auto& [user, of_user] : state.jobs_of) {
+    if (HasHadDevicesSince(state, user, then)) continue;
     const bool is_old = std::ranges::any_of(of_user, [&](const auto& jobs) {
       return state.jobs.at(*jobs.second.begin()).row.submitted_at <= then;
     });
-    if (is_old && !HasHadDevicesSince(state, user, then)) starving.insert(user);
+    if (is_old) starving.insert(user);
   }
   return starving;
 }

@@ -114,6 +114,10 @@ void RememberSuspicion(Turn& turn, Worker& worker, const std::string& incarnatio
 }
 
 void EndSuspicion(Turn& turn) {
+  const bool is_any_suspect = std::ranges::any_of(turn.state.devices, [](const Worker* worker) {
+    return worker != nullptr && !worker->faults_of_past.empty();
+  });
+  if (!is_any_suspect) return;
   for (auto& [name, worker] : turn.state.workers) {
     const bool is_clean = turn.now.steady - worker.clean_since >= job::kCleanMicros;
     if (worker.faults_of_past.empty() || !worker.connected || !is_clean) continue;

@@ -6,7 +6,8 @@ namespace trainctl::core {
 
 void EnterIndexes(State& state, const Job& job) {
   const job::JobSpec& spec = job.row.spec;
-  state.jobs_of[job.row.user][spec.resources.priority].insert(job.row.id);
+  std::set<base::JobId>& alike = state.jobs_of[job.row.user][spec.resources.priority];
+  alike.insert(alike.end(), job.row.id);  // it is the newest
   if (job::WritesOutput(spec))
     state.output_folders[job::NormalFolder(*spec.output.dir)] = job.row.id;
 }

@@ -72,7 +72,7 @@ std::optional<base::Error> CheckBounds(const State& state, const JobsSubmitted& 
 base::JobId Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event,
                    base::GroupId group, std::set<Place>* places) {
   const base::JobId id{turn.state.next_job++};
-  Job& job = turn.state.jobs[id];
+  Job& job = turn.state.jobs.try_emplace(turn.state.jobs.end(), id)->second;
   job.row = {id,
              group,
              event.request_id,

@@ -182,15 +182,22 @@ void Queue::ForgetLength(int64_t devices, int64_t length) {
 
 void Queue::Reshare(const ShareOfUser& share_of_user, const ShareOfJob& share_of_job) {
   firsts_.clear();
-  for (auto& [demand, kind] : kinds_) kind.heads.clear();
+  for (auto& [name, user] : users_) {
+    if (!user.heads.empty()) user.share = share_of_user(name);
+  }
   for (auto& [demand, lane] : lanes_) {
+    Heads& heads = lane.kind->heads;
+    auto head = heads.extract(lane.Whole(lane.jobs.begin()->first));
+    CHECK(!head.empty()) << base::ToString(lane.jobs.begin()->first.job) << " is no head";
     if (lane.user == nullptr) {
       Renew(&lane, share_of_job);
     } else {
-      lane.share = share_of_user(lane.user->name);
+      lane.share = lane.user->share;
     }
     const auto& [place, waiting] = *lane.jobs.begin();
-    lane.kind->heads.emplace(lane.Whole(place), Head{&lane, waiting.length, waiting.job});
+    head.key() = lane.Whole(place);
+    head.mapped() = {&lane, waiting.length, waiting.job};
+    heads.insert(std::move(head));
   }
   for (const auto& [demand, kind] : kinds_) firsts_.emplace(kind.heads.begin()->first, &kind);
 }

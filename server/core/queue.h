@@ -85,6 +85,7 @@ class Queue {
   struct User {
     std::string name;
     size_t number = 0;  // from 0
+    int64_t share = 0;  // as Reshare was told last
     Heads heads;        // of their lanes, by their places among each other
   };
   struct Lane {

@@ -176,10 +176,11 @@ bool IsHeardOf(const State& state, const LiveAttempt& attempt) {
 
 std::optional<double> RemainingSeconds(const State& state, const Job& job, const Now& now) {
   if (!job.attempt) return std::nullopt;
-  const JobProgress progress = Progress(job);
   const StepPace& pace = job.attempt->pace;
   const std::optional<double> a_step = pace.SecondsPerStep();
-  if (!a_step || progress.steps <= progress.step) return std::nullopt;
+  if (!a_step) return std::nullopt;
+  const JobProgress progress = Progress(job);
+  if (progress.steps <= progress.step) return std::nullopt;
   const double into_next = static_cast<double>(now.steady - pace.heard()) / 1e6;
   const double from_there = *a_step * static_cast<double>(progress.steps - progress.step);
   const double passed_at_most = IsHeardOf(state, *job.attempt) ? *a_step : from_there;
