@@ -141,6 +141,23 @@ TEST(Queue, OfAUsersNewShareComeOtherPlacesOfTheirLanesButNotOfWhoIsLifted) {
   EXPECT_EQ(queue.size(), 0u);
 }
 
+TEST(Queue, KindsHaveNumbersOfTheirOwnAndThoseThatAreGoneLeaveThem) {
+  Queue queue;
+  queue.Add(Of("ann", 1), {50, {1}});
+  queue.Add(Of("bob", 1), {50, {2}});
+  queue.Add(Of("ann", 2), {50, {3}});
+  const auto number = [&](int64_t devices) { return queue.kinds().at(Of("", devices)).number; };
+  EXPECT_NE(number(1), number(2));
+  const size_t left = number(2);
+  queue.Remove(Of("ann", 2), {50, {3}});
+  queue.Add(Of("bob", 4), {50, {4}});
+  EXPECT_EQ(number(4), left);
+  EXPECT_EQ(queue.kind_numbers(), 2u);
+  queue.Add(Of("bob", 8), {50, {5}});
+  EXPECT_EQ(number(8), 2u);
+  EXPECT_EQ(queue.kind_numbers(), 3u);
+}
+
 TEST(Queue, AJobThatComesBackTakesItsOldPlace) {
   Queue queue;
   Add(queue, 1, 50, 2);

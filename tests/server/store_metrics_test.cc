@@ -95,6 +95,24 @@ TEST_F(StoreMetricsTest, FiltersByStep) {
   EXPECT_EQ(points.back().value, 2);
 }
 
+TEST_F(StoreMetricsTest, OfManyPointsInTurnOfTheirSeriesTheLaterOfAStepStays) {
+  std::vector<job::MetricPoint> points;
+  for (int64_t i = 0; i < 111; ++i) {
+    const int64_t step = i / 3 == 36 ? 5 : i / 3;  // the last of each series says step 5 again
+    points.push_back({std::string(1, static_cast<char>('a' + i % 3)), step, std::nullopt,
+                      std::nullopt, static_cast<double>(i), i});
+  }
+  Put(1, points);
+  const std::vector<job::MetricPoint> stored = Points();
+  ASSERT_EQ(stored.size(), 108u);
+  for (size_t i = 0; i < stored.size(); ++i) {
+    const auto series = static_cast<int64_t>(i / 36), step = static_cast<int64_t>(i % 36);
+    EXPECT_EQ(stored[i].name, std::string(1, static_cast<char>('a' + series)));
+    EXPECT_EQ(stored[i].step, step);
+    EXPECT_EQ(stored[i].time, 3 * (step == 5 ? 36 : step) + series);
+  }
+}
+
 TEST_F(StoreMetricsTest, SummariesAreKeptOverBatchesAndRestarts) {
   PutLosses(1, 0, {4, 2});
   Reopen();
