@@ -11,7 +11,7 @@
 #include "client/show/format.h"
 #include "client/show/worker_state.h"
 #include "client/top/grid.h"
-#include "client/top/load_history.h"
+#include "client/top/spark_line.h"
 #include "common/base/size.h"
 
 namespace trainctl::client {

@@ -28,6 +28,27 @@ bool Matches(const v1::JobView& job, const std::string& lower) {
          std::ranges::any_of(job.tags(), has) || std::ranges::any_of(job.placement(), has);
 }
 
+LoadCurve CurveOf(const google::protobuf::RepeatedField<int32_t>& percents) {
+  LoadCurve curve;
+  const int count = std::min(percents.size(), kLoadBuckets);
+  for (int i = 0; i < count; ++i) {
+    const int32_t percent = percents[percents.size() - count + i];
+    if (percent >= 0) curve[static_cast<size_t>(kLoadBuckets - count + i)] = percent;
+  }
+  return curve;
+}
+
+// A host's is what the last of its workers tells of it.
+std::map<std::string, LoadCurve> LoadsOf(const std::vector<v1::WorkerView>& workers) {
+  std::map<std::string, LoadCurve> loads;
+  for (const v1::WorkerView& worker : workers) {
+    loads[worker.name()] = CurveOf(worker.load_history().device_percent());
+    if (worker.has_host_sample())
+      loads[worker.host()] = CurveOf(worker.load_history().host_percent());
+  }
+  return loads;
+}
+
 // Of equals the order stays.
 void Sort(JobOrder order, std::vector<v1::JobView>* jobs) {
   const auto by = [jobs](auto key) { std::ranges::stable_sort(*jobs, {}, key); };
@@ -87,6 +108,7 @@ SiteView SiteViewOf(std::string server, int64_t time, const v1::ListResponse& un
   std::ranges::sort(site.workers, {}, [](const v1::WorkerView& worker) {
     return std::tuple(worker.host(), worker.name().size(), worker.name());
   });
+  site.loads = LoadsOf(site.workers);
   return site;
 }
 

@@ -25,7 +25,7 @@ struct SiteView {
   std::vector<v1::JobView> running;        // and starting and stopping; the oldest first
   std::vector<v1::JobView> queued;         // in the order in which they wait
   std::vector<v1::JobView> ended;          // the newest end first
-  std::map<std::string, LoadCurve> loads;  // by worker and by host (load_history.h)
+  std::map<std::string, LoadCurve> loads;  // by worker and by host
   std::string problem;                     // why it is not seen as it is now; empty: it is
 
   // In the order in which they are shown.

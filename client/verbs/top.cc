@@ -10,7 +10,6 @@
 #include "client/show/job_listing.h"
 #include "client/show/memory_bar.h"
 #include "client/top/bsc_table.h"
-#include "client/top/load_history.h"
 #include "client/top/log_tail.h"
 #include "client/top/picture.h"
 #include "client/verbs/verb.h"
@@ -42,6 +41,7 @@ class SiteReader {
   base::Result<SiteView> Read() {
     v1::ListRequest request;
     request.set_unfinished_only(true);
+    request.set_load_history(true);
     const auto unfinished = api_->List(request);
     if (!unfinished.ok()) return unfinished.error();
     const bool one_ended = unfinished->jobs_size() < unfinished_;
@@ -54,10 +54,7 @@ class SiteReader {
       ended_ = std::move(*ended);
     }
     unfinished_ = unfinished->jobs_size();
-    SiteView site = SiteViewOf(server_, clock_->Wall(), *unfinished, ended_);
-    history_.Add(site);
-    site.loads = history_.Curves();
-    return site;
+    return SiteViewOf(server_, clock_->Wall(), *unfinished, ended_);
   }
 
  private:
@@ -67,7 +64,6 @@ class SiteReader {
   int frames_ = 0;
   int unfinished_ = 0;
   v1::ListResponse ended_;
-  LoadHistory history_;
 };
 
 // The site on a screen until somebody leaves it.

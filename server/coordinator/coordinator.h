@@ -36,6 +36,7 @@
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/inspections.h"
 #include "server/coordinator/log_files.h"
+#include "server/coordinator/recent_loads.h"
 #include "server/coordinator/refusal_budget.h"
 #include "server/coordinator/worker_channel.h"
 #include "server/coordinator/worker_sessions.h"
@@ -209,6 +210,7 @@ class Coordinator {
   core::Now Now() const { return {parts_.clock.Wall(), parts_.clock.Steady()}; }
   core::QueuedJobs FirstQueued(size_t most) const { return core::FindQueued(state_, most); }
   const WorkerSessions& workers() const { return workers_; }
+  const RecentLoads& loads() const { return loads_; }
   LogFiles& logs() { return parts_.logs; }
   ChangeFeed& job_changes() { return job_changes_; }  // flushed every kFlushPeriod
   ChangeFeed& log_changes() { return log_changes_; }  //
@@ -288,6 +290,7 @@ class Coordinator {
   std::map<std::string, Submission> submissions_;     // on their way, by request id
   std::optional<std::vector<job::SiteDevice>> site_;  // until a worker's row changes
   WorkerSessions workers_;
+  RecentLoads loads_;
   Inspections inspections_{workers_, [this](const std::string& worker) { return IsIdle(worker); }};
   ArtifactReads artifact_reads_;
   RefusalBudget refusals_;

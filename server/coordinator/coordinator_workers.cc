@@ -105,8 +105,10 @@ void Coordinator::AskForStalledLogs() {
 
 void Coordinator::WorkerSampled(const WorkerChannel& channel, const std::string& worker,
                                 const job::DeviceSample& device, const job::HostSample& host) {
-  WorkerSessions::Session* session = workers_.Hear(worker, channel, parts_.clock.Steady());
+  const base::SteadyMicros now = parts_.clock.Steady();
+  WorkerSessions::Session* session = workers_.Hear(worker, channel, now);
   if (session == nullptr) return;
+  loads_.Add(worker, device, host, now);
   session->device = device;
   session->host = host;
 }

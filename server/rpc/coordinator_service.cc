@@ -128,8 +128,9 @@ auto CoordinatorService::List(Context* context, const v1::ListRequest* request,
         question.filter.jobs = std::move(*jobs);
         return reader.Jobs(question.filter);
       },
-      [this, response](StoredJobs jobs) {
+      [this, response, with_loads = request->load_history()](StoredJobs jobs) {
         *response = views::EncodeList(backend_.coordinator, std::move(jobs));
+        if (with_loads) views::AddLoads(backend_.coordinator, response->mutable_workers());
       });
 }
 

@@ -1,5 +1,8 @@
 #include "server/views/encode_site.h"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "server/coordinator/overlay.h"
@@ -22,7 +25,25 @@ void AddWorkers(const coordinator::Coordinator& coordinator,
   }
 }
 
+// -1: nothing was told then.
+void Encode(const coordinator::RecentLoads::Curve& curve,
+            google::protobuf::RepeatedField<int32_t>* percents) {
+  for (const std::optional<double>& percent : curve)
+    percents->Add(percent ? static_cast<int32_t>(std::lround(std::clamp(*percent, 0.0, 100.0)))
+                          : -1);
+}
+
 }  // namespace
+
+void AddLoads(const coordinator::Coordinator& coordinator,
+              google::protobuf::RepeatedPtrField<v1::WorkerView>* workers) {
+  const base::SteadyMicros now = coordinator.Now().steady;
+  for (v1::WorkerView& worker : *workers) {
+    const coordinator::RecentLoads::Curves curves = coordinator.loads().Of(worker.name(), now);
+    Encode(curves.device, worker.mutable_load_history()->mutable_device_percent());
+    Encode(curves.host, worker.mutable_load_history()->mutable_host_percent());
+  }
+}
 
 v1::ListResponse EncodeList(const coordinator::Coordinator& coordinator,
                             std::vector<store::StoredJob> jobs) {

@@ -13,6 +13,10 @@ namespace trainctl::views {
 v1::ListResponse EncodeList(const coordinator::Coordinator& coordinator,
                             std::vector<store::StoredJob> jobs);
 
+// What each of these workers had to do in the last minutes.
+void AddLoads(const coordinator::Coordinator& coordinator,
+              google::protobuf::RepeatedPtrField<v1::WorkerView>* workers);
+
 // Without the version and the address of the dashboard, which whoever serves knows.
 v1::WorkersResponse EncodeWorkers(const coordinator::Coordinator& coordinator);
 

@@ -111,7 +111,10 @@ base::Result<v1::ListResponse> FakeApi::List(const v1::ListRequest& request) {
     if (wanted && IsCalled(job, request) && Passes(job, request) && !enough)
       *response.add_jobs() = job;
   }
-  for (const v1::WorkerView& worker : fake_->workers) *response.add_workers() = worker;
+  for (const v1::WorkerView& worker : fake_->workers) {
+    *response.add_workers() = worker;
+    if (!request.load_history()) response.mutable_workers()->rbegin()->clear_load_history();
+  }
   return response;
 }
 

@@ -2,7 +2,6 @@
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/top/bsc_table.h"
-#include "client/top/load_history.h"
 #include "client/top/picture.h"
 #include "tests/client/client_test.h"
 #include "tests/client/golden.h"
@@ -268,27 +267,6 @@ TEST(TopArranged, OnlyJobsWithTheTextInTheOrderThatIsChosen) {
   EXPECT_EQ(ids(JobOrder::kAge, "nobody"), "");
 }
 
-TEST(TopHistory, ShowsTheMeanOfEachHalfMinute) {
-  LoadHistory history;
-  SiteView site;
-  site.workers = {GpuWorker("alpha/0", "BUSY", 0)};
-  const auto see = [&](int64_t seconds, double percent) {
-    site.time = seconds * 1'000'000;
-    site.workers[0].mutable_device_sample()->set_utilization_percent(percent);
-    history.Add(site);
-  };
-  see(3000, 0);
-  EXPECT_EQ(SparkLine(history.Curves()["alpha/0"], true), "") << "one half minute is no curve";
-  see(3030, 100);
-  see(3090, 100);
-  see(3091, 0);
-  EXPECT_EQ(SparkLine(history.Curves()["alpha/0"], true), "      ▁█ ▅");
-  EXPECT_EQ(SparkLine(history.Curves()["alpha/0"], false), "      _# =");
-  EXPECT_EQ(SparkLine(history.Curves()["alpha"], true), "      ▃▃ ▃") << "the host's CPU, 25 %";
-  see(3000 + 330, 100);
-  EXPECT_EQ(SparkLine(history.Curves()["alpha/0"], true), " ▅       █") << "older ones are gone";
-}
-
 TEST(TopPicture, TheLastMinutesStandBesideTheLoad) {
   SiteView site = SampleSite();
   site.loads["alpha/0"] = {0, 100};
@@ -377,6 +355,15 @@ TEST_F(TopTest, IsLiveUntilSomebodyLeavesIt) {
   EXPECT_TRUE(Has(script_.pictures[1], " 32/62")) << script_.pictures[1];
   EXPECT_TRUE(Has(script_.pictures[2], " 33/62")) << script_.pictures[2];
   EXPECT_TRUE(script_.closed);
+}
+
+TEST_F(TopTest, BeginsWithTheLastMinutesThatTheCoordinatorKept) {
+  for (const int32_t percent : {0, 100, 50})
+    coordinator_.workers[0].mutable_load_history()->add_device_percent(percent);
+  script_.keys = {Letter('q')};
+  Trainctl({"top"});
+  EXPECT_TRUE(Has(script_.pictures[0], " ▁█▅ ")) << script_.pictures[0];
+  EXPECT_TRUE(Has(Trainctl({"top", "-1"}).out, " ▁█▅ "));
 }
 
 TEST_F(TopTest, PrintsTheColumnsOfBscOnceAndKnowsNoOthers) {

@@ -1,6 +1,7 @@
 // Watch, Logs and Inspect over the real stream.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <future>
 
 #include "tests/rpc/fake_worker.h"
@@ -318,6 +319,7 @@ TEST(Workers, AreShownWithWhatTheySaidLast) {
                            [&] { return site.Call(&Stub::Inspect, request, &inspected); });
   v1::WorkerMessage heartbeat;
   heartbeat.mutable_heartbeat()->mutable_device()->set_power_watts(350);
+  heartbeat.mutable_heartbeat()->mutable_device()->set_utilization_percent(40);
   heartbeat.mutable_heartbeat()->mutable_host()->set_cpu_percent(12);
   worker.Send(heartbeat);
   v1::WorkerMessage
@@ -337,6 +339,16 @@ TEST(Workers, AreShownWithWhatTheySaidLast) {
   EXPECT_FALSE(workers.workers(0).device_sample().has_temperature_celsius()) << "nobody told";
   EXPECT_EQ(workers.workers(0).host_sample().cpu_percent(), 12);
   EXPECT_FALSE(workers.version().empty());
+  v1::ListRequest list;
+  v1::ListResponse listed;
+  ASSERT_TRUE(site.Call(&Stub::List, list, &listed).ok());
+  EXPECT_FALSE(listed.workers(0).has_load_history()) << "nobody asked";
+  list.set_load_history(true);
+  ASSERT_TRUE(site.Call(&Stub::List, list, &listed).ok());
+  const v1::LoadHistory& loads = listed.workers(0).load_history();
+  EXPECT_EQ(std::ranges::count(loads.device_percent(), 40), 1);
+  EXPECT_EQ(std::ranges::count(loads.host_percent(), 12), 1);
+  EXPECT_EQ(std::ranges::count(loads.host_percent(), -1), loads.host_percent_size() - 1);
 }
 
 }  // namespace
