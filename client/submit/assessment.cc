@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "client/submit/reach.h"
 #include "common/base/size.h"
 #include "common/estimate/accept_job.h"
 #include "common/estimate/fit.h"
@@ -110,6 +111,13 @@ void TakeAcceptance(job::Acceptance acceptance, Assessment* assessment) {
   }
 }
 
+// Of a job that no host would ever run.
+void RefuseBarred(const Site& whole_site, const Site& reached, Assessment* assessment) {
+  if (whole_site.workers.empty() || !reached.workers.empty()) return;
+  assessment->site_problems.push_back(
+      {"submit", 0, "", "a worker of the site that lets this user's jobs run", ""});
+}
+
 // It ends in its first step, if it is as expected.
 void EndInFirstStep(job::TimeEstimate* time) {
   time->training_seconds = time->step_seconds;
@@ -140,11 +148,15 @@ void PredictTime(const job::EarlierTimes& earlier, Assessment* assessment) {
 }
 
 base::Result<Assessment> Assess(const job::JobSpec& job,
-                                const std::optional<job::Inspection>& inspection, const Site& site,
-                                bool force) {
+                                const std::optional<job::Inspection>& inspection,
+                                const Site& whole_site, bool force) {
+  Reach reach = FindReach(job, whole_site.workers);
+  const Site site{whole_site.known, whole_site.id, std::move(reach.workers)};
   Assessment assessment{.job = job::ResolveJob(job),
                         .inspection = inspection,
-                        .candidates = MeetingConstraints(job, site)};
+                        .candidates = MeetingConstraints(job, site),
+                        .barred = std::move(reach.barred)};
+  RefuseBarred(whole_site, site, &assessment);
   ChooseMicroBatch(site, &assessment);
   const base::Result<job::BatchPlan> batch = job::PlanBatch(assessment.job);
   if (!batch.ok()) return batch.error();
@@ -154,6 +166,8 @@ base::Result<Assessment> Assess(const job::JobSpec& job,
       job::AcceptJob({.job = assessment.job,
                       .inspection = inspection,
                       .devices = Devices(site),
+                      .whole_site = assessment.barred.empty() ? std::vector<job::SiteDevice>()
+                                                              : Devices(whole_site),
                       .force = force,
                       .fit_is_open = !is_chosen,
                       .claimant = {site.id, "", OwnersOf(inspection)}});

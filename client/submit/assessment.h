@@ -12,6 +12,7 @@
 #include "common/estimate/memory_estimate.h"
 #include "common/estimate/run_time.h"
 #include "common/job/batch.h"
+#include "common/job/host_rules.h"
 #include "common/job/job.h"
 #include "common/job/site.h"
 #include "common/job/worker_state.h"
@@ -23,6 +24,8 @@ struct SiteWorker {
   std::string name;                       // "host/0"
   std::optional<job::WorkerState> state;  // nullopt: one that this version does not know
   job::SiteDevice device;
+  job::HostRules rules = {};  // for this user's jobs
+  std::string bars = {};      // why none of them runs there; empty: they may
 };
 
 struct Assessment {
@@ -41,6 +44,7 @@ struct Assessment {
   bool is_denied = false;          // the site does not allow it to this user; site_problems say so
   std::vector<std::string> notes;  // it would be accepted, but
   std::vector<SiteWorker> candidates;  // devices that it could run on
+  std::string barred;                  // why hosts' rules keep it from others (reach.h)
   std::string device_name;             // of the first of them, as the job would have it (site.h)
 };
 

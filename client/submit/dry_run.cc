@@ -8,7 +8,9 @@
 #include "client/exit_code.h"
 #include "client/show/first_row.h"
 #include "client/show/format.h"
+#include "client/show/lease_text.h"
 #include "client/submit/lab_time.h"
+#include "client/submit/place.h"
 #include "client/submit/prediction.h"
 #include "common/base/size.h"
 #include "common/job/job_json.h"
@@ -18,17 +20,20 @@ namespace {
 
 bool IsRefused(const Assessment& assessment) { return !assessment.site_problems.empty(); }
 
-std::string WhereText(const Assessment& assessment, bool site_known) {
+std::string WhereText(const Assessment& assessment, const Forecast& forecast) {
   if (IsRefused(assessment)) {
-    return "would be refused here: " + job::Format(assessment.site_problems, assessment.job.name);
+    const std::string& barred = assessment.barred;
+    return "would be refused here: " + job::Format(assessment.site_problems, assessment.job.name) +
+           (barred.empty() ? "" : "; not on " + barred);
   }
-  return site_known ? PlaceText(assessment) : "not known without a coordinator's answer";
+  return forecast.site_known ? PlaceText(assessment, forecast.leases)
+                             : "not known without a coordinator's answer";
 }
 
-std::string JobText(const Assessment& assessment, bool site_known, bool full,
+std::string JobText(const Assessment& assessment, const Forecast& forecast, bool full,
                     const TableLayout& layout) {
   std::string text = assessment.job.name + "\n" +
-                     FactText("where", WhereText(assessment, site_known), layout) +
+                     FactText("where", WhereText(assessment, forecast), layout) +
                      FactsText(assessment, layout);
   if (assessment.prediction) text += "\n" + MemoryTableText(*assessment.prediction, layout);
   if (assessment.inspection && assessment.inspection->first_row)
@@ -63,7 +68,7 @@ std::string LabTableText(const Forecast& forecast, const TableLayout& layout) {
   for (size_t i = 0; i < forecast.assessments.size(); ++i) {
     const Assessment& assessment = forecast.assessments[i];
     const std::optional<job::TimeEstimate>& time = assessment.time;
-    std::string where = WhereText(assessment, forecast.site_known);
+    std::string where = WhereText(assessment, forecast);
     std::replace(where.begin(), where.end(), '\n', ' ');
     std::vector<TextCell> cells = NamesOf(forecast, i);
     cells.emplace_back(assessment.steps ? WithThousands(*assessment.steps) : "–");
@@ -85,7 +90,7 @@ void ShowText(Context& context, const Forecast& forecast, const SubmitOptions& o
   if (is_lab) Say(context, "\n" + LabTableText(forecast, layout));
   for (const Assessment& assessment : assessments) {
     if (!is_lab || options.full)
-      Say(context, "\n" + JobText(assessment, forecast.site_known, options.full, layout));
+      Say(context, "\n" + JobText(assessment, forecast, options.full, layout));
   }
   if (is_lab || options.within_seconds) {
     const LabTime time = PredictLab(assessments, options.max_parallel);
@@ -112,6 +117,7 @@ void ShowRecords(Context& context, const Forecast& forecast, const SubmitOptions
                   .table = TextTable({{"NAME"}, {"BATCH"}, {"STEPS"}, {"MEMORY"}, {"REFUSED"}}),
                   .name_key = "name"};
   listing.members["dry_run"] = true;
+  if (forecast.within) listing.members["lease"] = LeaseRecord(*forecast.within);
   listing.members["time"] =
       LabJson(PredictLab(assessments, options.max_parallel), options.within_seconds);
   for (size_t i = 0; i < assessments.size(); ++i) {

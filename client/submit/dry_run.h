@@ -1,6 +1,7 @@
 // What submit --dry-run prints: whether and where it would run comes first, on one page.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "client/context.h"
@@ -11,8 +12,10 @@ namespace trainctl::client {
 
 struct Forecast {
   const std::vector<Assessment>& assessments;
-  const std::vector<Variant>& variants;  // of a sweep: one a job
-  bool site_known = false;               // the coordinator answered
+  const std::vector<Variant>& variants;            // of a sweep: one a job
+  bool site_known = false;                         // the coordinator answered
+  v1::LeasesResponse leases = {};                  // of the site; none where they are not known
+  std::optional<v1::Lease> within = std::nullopt;  // of all of them
 };
 
 // Returns the exit code: kExitWouldNotRun where this site refuses a job, or it does not fit the

@@ -4,6 +4,7 @@
 #include "common/job/job_json.h"
 #include "common/job/trains.h"
 #include "common/wire/earlier_runs.h"
+#include "common/wire/host_rules.h"
 
 namespace trainctl::client {
 namespace {
@@ -13,6 +14,7 @@ std::optional<SiteWorker> FromMessage(const v1::WorkerView& worker) {
   const v1::Device& device = worker.device();
   const std::optional<job::DeviceKind> kind = job::ParseDeviceKind(device.kind());
   if (!kind) return std::nullopt;
+  const base::Result<job::HostRules> rules = wire::FromWire(worker.rules());
   return SiteWorker{worker.name(),
                     StateOf(worker),
                     {*kind,
@@ -21,7 +23,9 @@ std::optional<SiteWorker> FromMessage(const v1::WorkerView& worker) {
                      device.memory_bytes(),
                      device.compute_capability(),
                      device.threads(),
-                     {device.labels().begin(), device.labels().end()}}};
+                     {device.labels().begin(), device.labels().end()}},
+                    rules.ok() ? *rules : job::HostRules(),
+                    worker.bars()};
 }
 
 // The job with all that an inspection does not depend on left at its defaults.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 
 #include "client/show/first_row.h"
 #include "client/show/format.h"
@@ -24,8 +23,6 @@ int64_t LargestLimit(const Assessment& assessment) {
     largest = std::max(largest, job::MemoryLimit(assessment.job, worker.device));
   return largest;
 }
-
-bool IsFree(const SiteWorker& worker) { return worker.state == job::WorkerState::kReady; }
 
 Json Parsed(const std::string& text) { return Json::parse(text); }
 
@@ -80,21 +77,6 @@ std::string GradientsText(const job::MemoryEstimate& estimate) {
   const std::string added =
       estimate.holding_bytes > 0 ? " (+" + base::FormatBytes(estimate.holding_bytes) + ")" : "";
   return "reduced once a step, held whole" + added;
-}
-
-std::string PlaceText(const Assessment& assessment) {
-  const int64_t wanted = assessment.job.devices;
-  std::vector<std::string> free;
-  std::set<std::string> names;
-  for (const SiteWorker& worker : assessment.candidates) {
-    names.insert(worker.device.name);
-    if (IsFree(worker) && static_cast<int64_t>(free.size()) < wanted) free.push_back(worker.name);
-  }
-  const std::string kinds = " (" + Join(names, ", ") + ")";
-  if (static_cast<int64_t>(free.size()) == wanted) return Join(free, ", ") + kinds + ", free now";
-  return "waits: " + std::to_string(free.size()) + " of the " + Plural(wanted, "device") +
-         " it needs are free now, " +
-         Plural(static_cast<int64_t>(assessment.candidates.size()), "device") + " would do" + kinds;
 }
 
 std::string FactText(const std::string& label, const std::string& text, const TableLayout& layout) {
@@ -178,6 +160,7 @@ Json AssessmentJson(const Assessment& assessment) {
       {"memory",
        assessment.prediction ? Parsed(job::ToJson(*assessment.prediction)) : Json(nullptr)},
       {"would_run_on", places},
+      {"not_on", assessment.barred.empty() ? Json(nullptr) : Json(assessment.barred)},
       {"refused", refused},
       {"notes", assessment.notes}};
 }

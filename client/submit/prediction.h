@@ -17,8 +17,6 @@ std::string MemoryText(const Assessment& assessment);
 // "reduced once a step, held whole (+25.13 GiB)" | "reduced in each micro step"; empty where the
 // job has no such choice.
 std::string GradientsText(const job::MemoryEstimate& estimate);
-// "host/0, host/1 (NVIDIA H200), free now", or what it would wait for.
-std::string PlaceText(const Assessment& assessment);
 
 // "  steps   62 optimizer steps": one of the facts below; a longer text goes on below itself.
 std::string FactText(const std::string& label, const std::string& text, const TableLayout& layout);
@@ -30,7 +28,7 @@ std::string FactsText(const Assessment& assessment, const TableLayout& layout);
 std::string MemoryTableText(const job::MemoryEstimate& estimate, const TableLayout& layout);
 
 // {"name", "job", "batch", "steps", "first_step", "micro_batch_choice", "time", "memory",
-// "would_run_on", "refused", "notes"}.
+// "would_run_on", "not_on", "refused", "notes"}.
 Json AssessmentJson(const Assessment& assessment);
 
 }  // namespace trainctl::client

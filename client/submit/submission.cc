@@ -156,7 +156,11 @@ int DryRun(Context& context, const JobFile& file, const std::optional<v1::Lease>
   const base::Result<std::vector<Assessment>> assessments =
       AssessAll(context, file, site, options.force, lease);
   if (!assessments.ok()) return Fail(context, assessments.error());
-  return ShowDryRun(context, {*assessments, file.variants, site.known}, options);
+  Forecast forecast{*assessments, file.variants, site.known, {}, lease};
+  const auto leases =
+      site.known ? context.api->Leases() : base::Result<v1::LeasesResponse>(v1::LeasesResponse());
+  if (leases.ok()) forecast.leases = *leases;
+  return ShowDryRun(context, forecast, options);
 }
 
 int Report(Context& context, const v1::SubmitResponse& response,

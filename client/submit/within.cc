@@ -4,7 +4,9 @@
 #include <iostream>
 #include <string>
 
+#include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
+#include "client/show/format.h"
 #include "client/submit/lab_time.h"
 #include "common/base/size.h"
 
@@ -38,6 +40,16 @@ base::Result<Stretch> StretchOf(const std::string& name, const v1::LeasesRespons
                        "no lease '" + name + "', or it is over; trainctl lease ls lists them"};
   }
   return Stretch{SecondsLeft(*lease, leases), *lease};
+}
+
+// Why it takes no such job; empty: it may. The coordinator looks at more.
+std::string LeaseProblem(const v1::Lease& lease, int64_t devices) {
+  const std::string whose = "lease " + lease.name() + " of " + lease.owner();
+  if (StateOf(lease) == job::LeaseState::kEnding)
+    return whose + " is about to end, " + LocalAndUtc(lease.end());
+  if (devices <= lease.workers_size()) return "";
+  return whose + " has " + Plural(lease.workers_size(), "device") + ", the job wants " +
+         std::to_string(devices);
 }
 
 }  // namespace
@@ -89,6 +101,10 @@ void KeepToLease(const v1::Lease& lease, Assessment* assessment) {
   std::erase_if(assessment->candidates, [&](const SiteWorker& worker) {
     return std::ranges::count(lease.workers(), worker.name) == 0;
   });
+  const std::string problem = LeaseProblem(lease, assessment->job.devices);
+  if (!problem.empty())
+    assessment->site_problems.push_back(
+        {"resources.lease", 0, "", "a lease for this job", problem});
 }
 
 void SayWhetherItFits(Context& context, const std::vector<Assessment>& assessments,

@@ -26,7 +26,8 @@ struct Stretch {
 base::Result<std::optional<Stretch>> FindStretch(Context& context, const std::string& within,
                                                  const std::string& user);
 
-// Its devices are all that the job could run on.
+// Its devices are all that the job could run on. Refuses what the lease is too small for, or too
+// late.
 void KeepToLease(const v1::Lease& lease, Assessment* assessment);
 
 // "2h 10min predicted for 14 experiments on 4 devices; fits 2h 59min 30s", and what becomes of the

@@ -30,6 +30,20 @@ std::vector<Overridable> OverridableFaults(const JobAtSite& question,
   return faults;
 }
 
+// Where hosts' rules keep the job from devices, they may be what is missing.
+std::vector<Problem> CheckSites(const JobAtSite& question) {
+  if (question.devices.empty()) return {};
+  std::vector<Problem> problems = CheckSite(question.job, question.devices);
+  const bool is_kept_out = !problems.empty() && !question.whole_site.empty() &&
+                           CheckSite(question.job, question.whole_site).empty();
+  if (is_kept_out) {
+    problems.front().hint =
+        "other hosts have them, and their workers keep it out (trainworker --read-root, "
+        "--write-root, --allow-user)";
+  }
+  return problems;
+}
+
 }  // namespace
 
 bool LacksWeights(const JobSpec& job, const Inspection& inspection) {
@@ -37,9 +51,8 @@ bool LacksWeights(const JobSpec& job, const Inspection& inspection) {
 }
 
 base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
-  const auto& [job, inspection, devices, force, fit_is_open, claimant] = question;
-  Acceptance acceptance;
-  if (!devices.empty()) acceptance.problems = CheckSite(job, devices);
+  const auto& [job, inspection, devices, whole_site, force, fit_is_open, claimant] = question;
+  Acceptance acceptance{.problems = CheckSites(question)};
   if (!inspection) return acceptance;
   if (inspection->rows > 0 || !Trains(job)) {
     base::Result<RunPlan> plan =

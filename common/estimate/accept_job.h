@@ -20,9 +20,11 @@ struct JobAtSite {
   JobSpec job;
   std::optional<Inspection> inspection;
   std::vector<SiteDevice> devices;  // none: the site is not known, and refuses nothing
-  bool force = false;               // it may be placed where it does not fit
-  bool fit_is_open = false;         // its micro batch is yet to be chosen so that it fits
-  Claimant claimant;                // of output.dir
+  // With those that hosts' rules keep the job from; none: they keep it from none.
+  std::vector<SiteDevice> whole_site = {};
+  bool force = false;        // it may be placed where it does not fit
+  bool fit_is_open = false;  // its micro batch is yet to be chosen so that it fits
+  Claimant claimant;         // of output.dir
 };
 
 // A fault of the job at this site that force puts aside.

@@ -11,6 +11,10 @@
 
 namespace trainctl::job {
 
+// What a prediction may be wrong by, where a job goes before another, or before a lease, on its
+// account.
+inline constexpr double kPredictionMargin = 1.5;
+
 struct Prediction {
   MemoryEstimate memory;
   std::optional<TimeEstimate> time;  // nullopt: nothing is known of the device, or of the data

@@ -126,6 +126,14 @@ bool MeetsDeviceConstraints(const JobSpec& job, const SiteDevice& device, std::s
   return MeetsThose(job, device, [](std::string_view key) { return !IsOfWorker(key); }, reason);
 }
 
+bool MeetsWorkerConstraints(const JobSpec& job, const SiteDevice& device) {
+  return std::ranges::all_of(job.resources.constraints, [&](const auto& entry) {
+    if (!IsOfWorker(entry.first)) return true;
+    const auto constraint = ParseConstraint(entry.first, entry.second);
+    return constraint && Meets(*constraint, device);
+  });
+}
+
 bool NamesWorkers(const JobSpec& job) {
   return std::ranges::any_of(job.resources.constraints,
                              [](const auto& entry) { return IsOfWorker(entry.first); });

@@ -42,6 +42,8 @@ bool MeetsConstraints(const JobSpec& job, const SiteDevice& device, std::string*
 // The same without what the constraints say of its worker: true of all devices of one kind and
 // model, or of none.
 bool MeetsDeviceConstraints(const JobSpec& job, const SiteDevice& device, std::string* reason);
+// Only what the constraints say of its worker.
+bool MeetsWorkerConstraints(const JobSpec& job, const SiteDevice& device);
 // Whether some constraint speaks of workers: of their host, or of a label.
 bool NamesWorkers(const JobSpec& job);
 // What those constraints ask for: "host =node1, label.rack !=r2".

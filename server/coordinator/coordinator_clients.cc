@@ -41,16 +41,10 @@ base::Result<std::string> ProblemsOf(const core::Submission& submission, bool fo
       {.job = spec,
        .inspection = inspection,
        .devices = devices,
+       .whole_site = is_ruled ? site.devices : std::vector<job::SiteDevice>(),
        .force = force,
        .claimant = {site.state.site, "", core::EndedJobs(site.state, spec, inspection)}});
   if (!accepted) return spec.name + ": " + accepted.error().message;
-  const bool is_kept_out = is_ruled && job::CheckSite(spec, site.devices).empty() &&
-                           !job::CheckSite(spec, devices).empty();
-  if (is_kept_out) {
-    accepted->problems.front().hint =
-        "other hosts have them, and their workers keep it out (trainworker --read-root, "
-        "--write-root, --allow-user)";
-  }
   const auto earlier = FindResumedRun(site.reader, spec);
   if (!earlier) return earlier.error();
   std::optional<int64_t> steps;

@@ -66,7 +66,7 @@ std::optional<int64_t> LongestRun(const Options& options, const Job& job) {
   if (const std::optional<int64_t> limit = Limit(options, job)) return limit;
   const job::TimeEstimate* time = PredictedTime(job);
   if (time == nullptr) return std::nullopt;
-  const int64_t longest = Micros(time->total_seconds * kPredictionMargin);
+  const int64_t longest = Micros(time->total_seconds * job::kPredictionMargin);
   return std::max<int64_t>(1, (longest + kMicrosPerMinute - 1) / kMicrosPerMinute) *
          kMicrosPerMinute;
 }

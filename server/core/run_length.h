@@ -26,9 +26,6 @@ int64_t MinutesWithin(const Options& options, int64_t room);
 // "about 12 min", "less than a minute".
 std::string AboutMinutes(int64_t micros);
 
-// What a prediction may be wrong by, where a job goes before another on its account.
-constexpr double kPredictionMargin = 1.5;
-
 // How long a waiting job would hold devices at most, in microseconds. That is its time limit with
 // the grace of its end, else the predicted time with the margin. nullopt: neither is known.
 std::optional<int64_t> LongestRun(const Options& options, const Job& job);

@@ -265,11 +265,11 @@ auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRe
 
 auto CoordinatorService::Workers(Context* context, const v1::WorkersRequest* request,
                                  v1::WorkersResponse* response) -> Unary* {
-  return AskLoop<base::Ok>(
+  return AskLoop<std::string>(
       {backend_, *context, "Workers"}, AsItIs(request),
-      [](const Permit&, auto, auto answer) { answer(base::Ok{}); },
-      [this, response](base::Ok) {
-        *response = views::EncodeWorkers(backend_.coordinator);
+      [](const Permit& permit, auto, auto answer) { answer(permit.caller.name); },
+      [this, response](const std::string& user) {
+        *response = views::EncodeWorkersFor(user, backend_.coordinator);
         response->set_version(version_);
         response->set_dashboard(dashboard_);
         response->set_site(backend_.coordinator.state().site);

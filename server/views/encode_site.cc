@@ -60,6 +60,16 @@ v1::WorkersResponse EncodeWorkers(const coordinator::Coordinator& coordinator) {
   return response;
 }
 
+v1::WorkersResponse EncodeWorkersFor(const std::string& user,
+                                     const coordinator::Coordinator& coordinator) {
+  v1::WorkersResponse response = EncodeWorkers(coordinator);
+  for (v1::WorkerView& worker : *response.mutable_workers()) {
+    const auto known = coordinator.state().workers.find(worker.name());
+    if (known != coordinator.state().workers.end()) EncodeRules(known->second.rules, user, &worker);
+  }
+  return response;
+}
+
 v1::GetResponse EncodeDetails(const coordinator::Coordinator& coordinator,
                               coordinator::Details details) {
   v1::GetResponse response;

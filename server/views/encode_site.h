@@ -1,6 +1,7 @@
 // What is stored and what is live, together, as the API shows them. The loop's thread.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "proto/trainctl.pb.h"
@@ -19,6 +20,9 @@ void AddLoads(const coordinator::Coordinator& coordinator,
 
 // Without the version and the address of the dashboard, which whoever serves knows.
 v1::WorkersResponse EncodeWorkers(const coordinator::Coordinator& coordinator);
+// With what jobs of that user may do on each.
+v1::WorkersResponse EncodeWorkersFor(const std::string& user,
+                                     const coordinator::Coordinator& coordinator);
 
 v1::GetResponse EncodeDetails(const coordinator::Coordinator& coordinator,
                               coordinator::Details details);

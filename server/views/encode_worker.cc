@@ -1,6 +1,7 @@
 #include "server/views/encode_worker.h"
 
 #include "common/wire/device.h"
+#include "common/wire/host_rules.h"
 #include "common/wire/samples.h"
 #include "proto/trainctl.pb.h"
 
@@ -43,6 +44,16 @@ v1::WorkerView EncodeWorker(const core::State& state, const core::Worker& worker
   view.set_last_seen(session == nullptr ? worker.row.last_seen
                                         : now.wall - (now.steady - session->last_heard));
   return view;
+}
+
+void EncodeRules(const job::HostRules& rules, const std::string& user, v1::WorkerView* view) {
+  const base::Result<std::string> account = job::UserOf(rules, user);
+  const base::Result<base::FileRoots> roots = job::RootsOf(rules, user);
+  if (!account || !roots) {
+    view->set_bars(account ? roots.error().message : account.error().message);
+  } else if (rules.bounds_files()) {
+    *view->mutable_rules() = wire::ToWire(job::HostRules{.roots = *roots});
+  }
 }
 
 }  // namespace trainctl::views

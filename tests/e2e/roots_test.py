@@ -11,7 +11,8 @@ import tempfile
 import tls_test
 from cluster import ALPACA, BIN, TOP, tiny_job
 
-BAD_INPUT = 2  # exit status
+BAD_INPUT = 2  # exit statuses
+WOULD_NOT_RUN = 4
 
 
 class Roots(tls_test.Tls):
@@ -62,6 +63,11 @@ class Roots(tls_test.Tls):
     def test_jobs_of_others_are_refused(self):
         refused = self.submit("bob", BAD_INPUT)
         self.assertIn("jobs of bob don't run on this host", refused.stderr)
+        job = self.dir / "job.json"
+        dry = self.trainctl(
+            "--context", "bob", "submit", job, "--dry-run", status=WOULD_NOT_RUN
+        ).stdout
+        self.assertIn("expected a worker of the site that lets this user's jobs run", dry)
 
 
 class TwoRoots(tls_test.Tls):
@@ -97,6 +103,17 @@ class TwoRoots(tls_test.Tls):
         job.write_text(json.dumps(tiny_job(data__path=str(rows), devices=2, strategy="ddp")))
         refused = self.trainctl("submit", job, status=BAD_INPUT)
         self.assertIn("other hosts have them, and their workers keep it out", refused.stderr)
+
+    def test_a_dry_run_says_where_it_may_run_and_what_would_be_refused(self):
+        job, rows = self.dir / "job.json", self.dir / "b" / "rows.json"
+        job.write_text(json.dumps(tiny_job(data__path=str(rows))))
+        dry = self.trainctl("submit", job, "--dry-run").stdout
+        where = r"where   b/0 \(.*\), free now; not on .*: data.path: .* lies outside"
+        self.assertRegex(dry, where)
+        job.write_text(json.dumps(tiny_job(data__path=str(rows), devices=2, strategy="ddp")))
+        dry = self.trainctl("submit", job, "--dry-run", status=WOULD_NOT_RUN).stdout
+        self.assertIn("would be refused here: tiny: devices: 2: expected at most 1", dry)
+        self.assertIn("other hosts have them, and their workers keep it out", dry)
 
 
 class RunAs(tls_test.Tls):

@@ -1,0 +1,127 @@
+#include "client/submit/place.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "client/show/calendar_time.h"
+#include "client/show/decoded.h"
+#include "client/show/format.h"
+#include "common/base/size.h"
+#include "common/estimate/prediction.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr int64_t kMicrosPerSecond = 1'000'000;
+
+// Its own, by name; nullptr: none is known.
+const v1::Lease* OwnLease(const job::JobSpec& job, const v1::LeasesResponse& leases) {
+  const auto own = std::ranges::find_if(
+      leases.leases(), [&](const v1::Lease& lease) { return job.resources.lease == lease.name(); });
+  return own == leases.leases().end() ? nullptr : &*own;
+}
+
+// As the coordinator reckons it before a lease: server/core/run_length.h.
+int64_t LongestRunMicros(const Assessment& assessment) {
+  if (const auto& limit = assessment.job.resources.time_limit_seconds)
+    return *limit * kMicrosPerSecond;
+  if (!assessment.time) return job::kLeaseClearanceMicros;
+  return static_cast<int64_t>(assessment.time->total_seconds * job::kPredictionMargin *
+                              kMicrosPerSecond);
+}
+
+// The leases of others, as far as they are in the job's way.
+class Others {
+ public:
+  Others(const Assessment& assessment, const v1::LeasesResponse& leases)
+      : leases_(leases), ends_(leases.now() + leases.grace_us() + LongestRunMicros(assessment)) {}
+
+  // Whether one of them has the device, or wants it before the job would end.
+  bool Take(const SiteWorker& worker) {
+    for (const v1::Lease& lease : leases_.leases()) {
+      if (std::ranges::count(lease.workers(), worker.name) == 0) continue;
+      const bool has = lease.start() <= leases_.now();
+      const bool wants = lease.start() > leases_.now() && lease.start() < ends_;
+      if (!has && !(wants && worker.state == job::WorkerState::kReady)) continue;
+      ++taken_[&lease];
+      return true;
+    }
+    return false;
+  }
+
+  // "; lease lab of ann has 2 of them until 2026-12-01 18:30 CET (17:30 UTC)".
+  std::string Text() const {
+    std::string text;
+    for (const v1::Lease& lease : leases_.leases()) {
+      const auto taken = taken_.find(&lease);
+      if (taken == taken_.end()) continue;
+      const std::string count = std::to_string(taken->second);
+      text += "; lease " + lease.name() + " of " + lease.owner() +
+              (lease.start() <= leases_.now()
+                   ? " has " + count + " of them until " + LocalAndUtc(lease.end())
+                   : " wants " + count + " of them from " + LocalAndUtc(lease.start()) +
+                         ", before this job would end");
+    }
+    return text;
+  }
+
+ private:
+  const v1::LeasesResponse& leases_;
+  const int64_t ends_;
+  std::map<const v1::Lease*, int64_t> taken_;
+};
+
+// Devices of a lease are no others' while it lasts.
+bool IsFree(const SiteWorker& worker, bool is_leased) {
+  return worker.state == job::WorkerState::kReady ||
+         (is_leased && worker.state == job::WorkerState::kLeased);
+}
+
+std::string KindsText(const Assessment& assessment) {
+  std::set<std::string> names;
+  for (const SiteWorker& worker : assessment.candidates) names.insert(worker.device.name);
+  return " (" + Join(names, ", ") + ")";
+}
+
+std::string UpcomingText(const Assessment& assessment, const v1::Lease& lease,
+                         const v1::LeasesResponse& leases) {
+  std::vector<std::string> first;
+  for (const SiteWorker& worker : assessment.candidates) {
+    if (static_cast<int64_t>(first.size()) < assessment.job.devices) first.push_back(worker.name);
+  }
+  const int64_t seconds = std::max<int64_t>(0, lease.start() - leases.now()) / kMicrosPerSecond;
+  return "waits for lease " + lease.name() + " of " + lease.owner() + ", which begins " +
+         LocalAndUtc(lease.start()) + " (in " + base::FormatDuration(seconds) + "); then " +
+         Join(first, ", ") + KindsText(assessment);
+}
+
+std::string NowText(const Assessment& assessment, const v1::LeasesResponse& leases,
+                    bool is_leased) {
+  const int64_t wanted = assessment.job.devices;
+  std::vector<std::string> free;
+  Others others(assessment, leases);
+  for (const SiteWorker& worker : assessment.candidates) {
+    const bool is_taken = !is_leased && others.Take(worker);
+    if (!is_taken && IsFree(worker, is_leased) && static_cast<int64_t>(free.size()) < wanted)
+      free.push_back(worker.name);
+  }
+  const std::string kinds = KindsText(assessment);
+  if (static_cast<int64_t>(free.size()) == wanted) return Join(free, ", ") + kinds + ", free now";
+  return "waits: " + std::to_string(free.size()) + " of the " + Plural(wanted, "device") +
+         " it needs are free now, " +
+         Plural(static_cast<int64_t>(assessment.candidates.size()), "device") + " would do" +
+         kinds + others.Text();
+}
+
+}  // namespace
+
+std::string PlaceText(const Assessment& assessment, const v1::LeasesResponse& leases) {
+  const v1::Lease* own = OwnLease(assessment.job, leases);
+  const bool is_upcoming = own != nullptr && StateOf(*own) == job::LeaseState::kUpcoming;
+  const std::string text = is_upcoming ? UpcomingText(assessment, *own, leases)
+                                       : NowText(assessment, leases, own != nullptr);
+  return assessment.barred.empty() ? text : text + "; not on " + assessment.barred;
+}
+
+}  // namespace trainctl::client

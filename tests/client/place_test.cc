@@ -1,0 +1,154 @@
+// Where a dry run says that a job would run: by the rules of hosts, and by leases.
+#include "client/submit/place.h"
+
+#include <gmock/gmock.h>
+
+#include "client/exit_code.h"
+#include "client/submit/reach.h"
+#include "tests/client/submit_fixture.h"
+#include "tests/job/valid_job.h"
+
+namespace trainctl::client {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kNow = 1'796'133'600 * kSecond;  // 2026-12-01 14:00 UTC
+
+class PlaceTest : public SubmitTest {
+ protected:
+  PlaceTest() {
+    coordinator_.workers = {Slot("a/0"), Slot("b/0")};
+    coordinator_.leases.set_now(kNow);
+    coordinator_.leases.set_grace_us(30 * kSecond);
+  }
+
+  static v1::WorkerView Slot(const std::string& name, const char* state = "READY") {
+    v1::WorkerView worker = CpuWorker(name, state);
+    worker.set_host(name.substr(0, name.find('/')));
+    return worker;
+  }
+  // Only what lies below the folder may be read there.
+  void Bound(int worker, const std::string& folder) {
+    coordinator_.workers[static_cast<size_t>(worker)].mutable_rules()->add_read_roots(folder);
+  }
+  void Lease(const std::string& name, int64_t start_s, int64_t end_s,
+             const std::vector<std::string>& workers) {
+    v1::Lease& lease = *coordinator_.leases.add_leases();
+    lease.set_name(name);
+    lease.set_owner("ann");
+    lease.set_state(start_s > 0 ? "UPCOMING" : "ACTIVE");
+    lease.set_start(kNow + start_s * kSecond);
+    lease.set_end(kNow + end_s * kSecond);
+    for (const std::string& worker : workers) lease.add_workers(worker);
+  }
+  Ended DryRun(std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {"submit", File("tiny.json", kJob), "--dry-run"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Trainctl(words);
+  }
+};
+
+TEST_F(PlaceTest, AHostThatDoesNotLetTheJobReadIsLeftOutAndSaid) {
+  Bound(0, "/elsewhere");
+  const Ended ended = DryRun();
+  EXPECT_EQ(ended.code, kExitOk) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("where   b/0 (CPU slot (1 thread)), free now; not on a: "
+                                   "model.path: /models/tiny lies outside of what this job may "
+                                   "read here: /elsewhere\n"));
+  const Json record = Json::parse(DryRun({"-o", "json"}).out)["jobs"][0];
+  EXPECT_EQ(record["would_run_on"], Json::array({"b/0"}));
+  EXPECT_THAT(record["not_on"].get<std::string>(), HasSubstr("a: model.path"));
+}
+
+TEST_F(PlaceTest, AGangThatTheOtherHostsAreTooFewForWouldBeRefused) {
+  Bound(0, "/elsewhere");
+  const Ended ended = DryRun({"--devices", "2"});
+  EXPECT_EQ(ended.code, kExitWouldNotRun) << ended.out;
+  EXPECT_THAT(ended.out,
+              HasSubstr("would be refused here: tiny: devices: 2: expected at most 1: this site "
+                        "has no more devices; other hosts have them, and their workers keep it "
+                        "out (trainworker --read-root, --write-root, --allow-user); not on a: "));
+}
+
+TEST_F(PlaceTest, WhoseJobsRunNowhereIsToldSo) {
+  for (v1::WorkerView& worker : coordinator_.workers)
+    worker.set_bars(
+        "jobs of bob don't run on this host: its trainworker --allow-user names others");
+  const Ended ended = DryRun();
+  EXPECT_EQ(ended.code, kExitWouldNotRun) << ended.out;
+  EXPECT_THAT(ended.out, HasSubstr("a worker of the site that lets this user's jobs run; not on "
+                                   "a: jobs of bob don't run on this host"));
+  EXPECT_THAT(ended.out, HasSubstr("; nor on 1 other host"));
+}
+
+// A path that lies in no root by its name may be a link: the host has looked, at inspection.
+TEST_F(PlaceTest, WhereNoHostHasThePathByNameEachIsTried) {
+  Bound(0, "/elsewhere");
+  Bound(1, "/elsewhere");
+  const Ended ended = DryRun({"--devices", "2"});
+  EXPECT_EQ(ended.code, kExitOk) << ended.out;
+  EXPECT_THAT(ended.out, HasSubstr("where   a/0, b/0 (CPU slot (1 thread)), free now\n"));
+}
+
+TEST_F(PlaceTest, RulesOfAHostThatWasNotAskedForBarNobody) {
+  job::JobSpec job = job::SmallestJob();
+  job.resources.constraints = {{"host", "=a"}};
+  SiteWorker a, b;
+  a.device.host = "a";
+  b.device.host = "b";
+  a.rules.roots.read = b.rules.roots.read = {"/elsewhere"};
+  EXPECT_EQ(FindReach(job, {a, b}).barred, "");
+  b.rules = {};
+  EXPECT_EQ(FindReach(job, {a, b}).workers.size(), 2u) << "a is tried: it is the only one";
+  EXPECT_EQ(FindReach(job::SmallestJob(), {a, b}).workers.size(), 1u);
+}
+
+TEST_F(PlaceTest, ALeaseThatHasTheDevicesIsNamed) {
+  coordinator_.workers = {Slot("a/0", "LEASED"), Slot("b/0", "BUSY")};
+  Lease("lab", -3600, 7200, {"a/0", "b/0"});
+  EXPECT_THAT(DryRun().out,
+              HasSubstr("where   waits: 0 of the 1 device it needs are free now, 2 devices would "
+                        "do (CPU slot (1 thread)); lease lab of ann has 2 of them until "
+                        "2026-12-01 16:00 UTC\n"));
+  coordinator_.workers = {Slot("a/0", "LEASED"), Slot("b/0")};
+  coordinator_.leases.mutable_leases(0)->mutable_workers()->RemoveLast();
+  EXPECT_THAT(DryRun().out, HasSubstr("where   b/0 (CPU slot (1 thread)), free now\n"));
+}
+
+TEST_F(PlaceTest, ALeaseThatWantsThemBeforeTheJobWouldEndIsNamed) {
+  Lease("lab", 1800, 7200, {"a/0", "b/0"});
+  EXPECT_THAT(DryRun().out, HasSubstr("free now\n")) << "it takes ten seconds";
+  EXPECT_THAT(DryRun({"--resources.time_limit", "1h"}).out,
+              HasSubstr("waits: 0 of the 1 device it needs are free now, 2 devices would do (CPU "
+                        "slot (1 thread)); lease lab of ann wants 2 of them from 2026-12-01 14:30 "
+                        "UTC, before this job would end\n"));
+}
+
+TEST_F(PlaceTest, AJobOfALeaseThatHasNotBegunWaitsForIt) {
+  Lease("lab", 5400, 9000, {"b/0"});
+  const Ended ended = DryRun({"--within", "lab"});
+  EXPECT_EQ(ended.code, kExitOk) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("where   waits for lease lab of ann, which begins 2026-12-01 "
+                                   "15:30 UTC (in 1h 30min); then b/0 (CPU slot (1 thread))\n"));
+  EXPECT_THAT(Json::parse(DryRun({"--within", "lab", "-o", "json"}).out)["lease"]["state"],
+              "UPCOMING");
+}
+
+TEST_F(PlaceTest, AJobOfALeaseThatIsActiveHasItsDevices) {
+  coordinator_.workers = {Slot("a/0"), Slot("b/0", "LEASED")};
+  Lease("lab", -60, 7200, {"b/0"});
+  EXPECT_THAT(DryRun({"--within", "lab"}).out,
+              HasSubstr("where   b/0 (CPU slot (1 thread)), free now\n"));
+}
+
+TEST_F(PlaceTest, AJobThatItsLeaseIsTooSmallForWouldBeRefused) {
+  Lease("lab", -60, 7200, {"b/0"});
+  const Ended ended = DryRun({"--within", "lab", "--devices", "2"});
+  EXPECT_EQ(ended.code, kExitWouldNotRun) << ended.out;
+  EXPECT_THAT(ended.out, HasSubstr("lease lab of ann has 1 device, the job wants 2"));
+}
+
+}  // namespace
+}  // namespace trainctl::client
