@@ -9,8 +9,8 @@
 
 #include "common/base/size.h"
 #include "common/job/batch.h"
-#include "common/job/device.h"
 #include "common/job/job_json.h"
+#include "common/rank/disturbance.h"
 #include "common/rank/reduction.h"
 #include "server/compare/sections.h"
 
@@ -78,11 +78,6 @@ constexpr DataSetting kDataSettings[] = {
 
 // Of runs that validate: on which rows.
 constexpr std::string_view kEvalRows = "eval.max_rows";
-
-// A host is saturated from here on.
-constexpr double kSaturatedPercent = 95;
-// Of its slot's threads a rank uses more than this, where nothing else keeps it from them.
-constexpr double kOwnShare = 0.7;
 
 struct Circumstance {
   const char* name;
@@ -222,22 +217,25 @@ void WarnOfLength(const std::vector<Run>& runs, Comparability* found) {
                found);
 }
 
-// The jobs with which the run shared processors; empty: none, or the host had some to spare.
-std::string SharedWith(const Run& run) {
-  const auto cpu = job::Reduce(job::Metric::kHostCpu, run.metrics);
-  const bool is_saturated = cpu && cpu->value >= kSaturatedPercent;
+job::HostUse HostUseOf(const Run& run) {
+  return {.device_name = run.device_name,
+          .exclusive = run.job.exclusive,
+          .neighbours = run.neighbours,
+          .metrics = run.metrics};
+}
+
+// The jobs with which the run shared processors; empty: none.
+std::string SharedText(const Run& run) {
   std::string text;
-  for (const job::Neighbour& other : run.neighbours) {
-    if (other.on_slots || is_saturated)
-      text += (text.empty() ? "" : ", ") + base::ToString(other.job) + " on " + other.host;
-  }
+  for (const job::Neighbour& other : job::SharedWith(HostUseOf(run)))
+    text += (text.empty() ? "" : ", ") + base::ToString(other.job) + " on " + other.host;
   return text;
 }
 
 void WarnOfSharing(const std::vector<Run>& runs, Comparability* found) {
   std::string text;
   for (const Run& run : runs) {
-    const std::string others = SharedWith(run);
+    const std::string others = SharedText(run);
     if (!others.empty()) text += (text.empty() ? "" : "; ") + NameAndId(run) + " with " + others;
   }
   if (text.empty()) return;
@@ -247,29 +245,14 @@ void WarnOfSharing(const std::vector<Run>& runs, Comparability* found) {
       "file gives a run its host to itself");
 }
 
-// Of what its slot's threads could do, the share that a rank on CPU slots did. nullopt: not known.
-std::optional<double> ShareOfSlot(const Run& run) {
-  const std::optional<int64_t> threads = job::ThreadsOfCpuSlot(run.device_name);
-  const auto cpu = job::Reduce(job::Metric::kRankCpu, run.metrics);
-  if (!threads || *threads < 1 || !cpu) return std::nullopt;
-  return cpu->value / (100.0 * static_cast<double>(*threads));
-}
-
-// Ranks on CPU slots use their host up themselves. So may a run that has it to itself.
-bool ExplainsItsLoad(const Run& run) {
-  if (const std::optional<double> share = ShareOfSlot(run)) return *share >= kOwnShare;
-  return run.job.exclusive || job::ThreadsOfCpuSlot(run.device_name).has_value();
-}
-
 // That none of the site's jobs explains.
 void WarnOfForeignLoad(const std::vector<Run>& runs, Comparability* found) {
   std::string text;
   for (const Run& run : runs) {
-    const auto cpu = job::Reduce(job::Metric::kHostCpu, run.metrics);
-    if (!cpu || cpu->value < kSaturatedPercent || !run.neighbours.empty() || ExplainsItsLoad(run))
-      continue;
-    text += (text.empty() ? "" : "; ") + NameAndId(run) + " " +
-            std::to_string(std::llround(cpu->value)) + " %";
+    if (const std::optional<double> percent = job::ForeignLoad(HostUseOf(run))) {
+      text += (text.empty() ? "" : "; ") + NameAndId(run) + " " +
+              std::to_string(std::llround(*percent)) + " %";
+    }
   }
   if (text.empty()) return;
   found->warnings.push_back("a host's processors were saturated though no other job ran there (" +
