@@ -76,7 +76,8 @@ struct Table {
 // the base's, both as shown; scaling_efficiency is speedup over the ratio of device counts, of runs
 // that differ from the base in their gang alone. What grows with the training (time,
 // energy) has a delta and a best among runs that trained as many rows; so has the loss. Losses that
-// a warning calls not comparable have neither.
+// a warning calls not comparable have neither. Predicted times that come from earlier runs and from
+// rates have no delta against each other: each says where it comes from.
 Table Compare(const std::vector<Run>& runs, size_t base);
 
 }  // namespace trainctl::compare

@@ -41,6 +41,11 @@ bool IsComparable(const Row& row, const Comparability& comparability) {
   return comparability.losses && (!is_validation || comparability.validation_losses);
 }
 
+// What a prediction from rates and one from earlier runs differ by is not of the settings.
+bool AreAlike(const Row& row, const Run& run, const Run& base) {
+  return row.key != "predicted_time_seconds" || SourceOfTime(run) == SourceOfTime(base);
+}
+
 void SetDeltas(const std::vector<Run>& runs, size_t base, Row* row) {
   const double* reference = Number(row->values[base]);
   if (reference == nullptr || *reference == 0) return;
@@ -48,7 +53,7 @@ void SetDeltas(const std::vector<Run>& runs, size_t base, Row* row) {
   const Amount amount = AmountOf(runs[base]);
   for (size_t i = 0; i < row->values.size(); ++i) {
     const double* number = Number(row->values[i]);
-    if (i == base || number == nullptr) continue;
+    if (i == base || number == nullptr || !AreAlike(*row, runs[i], runs[base])) continue;
     if (depends_on_amount && !AmountOf(runs[i]).IsAsMuchAs(amount)) continue;
     row->values[i].delta = (*number - *reference) / std::abs(*reference);
   }

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -119,6 +121,19 @@ Row PredictedPeakRow(const std::vector<Run>& runs, const Row& measured) {
   return row;
 }
 
+// Where predictions came from differs: each says it.
+void NoteSources(const std::vector<Run>& runs, Row* row) {
+  std::set<std::string> sources;
+  for (const Run& run : runs) sources.insert(SourceOfTime(run));
+  sources.erase("");
+  if (sources.size() < 2) return;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    std::string& note = row->values[i].note;
+    if (!row->values[i].empty())
+      note += (note.empty() ? "from " : ", from ") + SourceOfTime(runs[i]);
+  }
+}
+
 // Of the training loop, as `time` is.
 Row PredictedTimeRow(const std::vector<Run>& runs, const Row& measured) {
   Row row{
@@ -131,6 +146,7 @@ Row PredictedTimeRow(const std::vector<Run>& runs, const Row& measured) {
                           job::CountsOwnSteps(runs[i].job, runs[i].inspection);
     value = {.value = seconds, .note = is_whole ? ErrorNote(seconds, measured.values[i]) : ""};
   }
+  NoteSources(runs, &row);
   return row;
 }
 
@@ -160,6 +176,11 @@ void AddDerivedRows(const std::vector<Run>& runs, size_t base, job::Metric metri
 }
 
 }  // namespace
+
+std::string SourceOfTime(const Run& run) {
+  if (!run.prediction || !run.prediction->time) return "";
+  return run.prediction->time->earlier_runs > 0 ? "earlier runs" : "rates";
+}
 
 bool HasMeasurements(const Run& run) { return !job::IsOutOfMemory(run.outcome); }
 

@@ -37,6 +37,9 @@ Amount AmountOf(const Run& run);
 // comparable.
 bool HasMeasurements(const Run& run);
 
+// What the run's predicted time was taken from: "rates" | "earlier runs"; empty: it has none.
+std::string SourceOfTime(const Run& run);
+
 // Outcome, time, memory, device, loss: every row, those without any value too; without deltas and
 // marks.
 std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base);

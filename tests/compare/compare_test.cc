@@ -113,6 +113,26 @@ TEST(Compare, APredictionStandsBesideItsMeasurementWithItsError) {
             "time/predicted_time_seconds [s]: 9 (−10.0 % of the measured)\n");
 }
 
+// A prediction from rates beside one from earlier runs says nothing of the settings.
+TEST(Compare, PredictedTimesFromDifferentSourcesHaveNoDelta) {
+  Column rates = SomeRun("j1", "a"), runs = SomeRun("j2", "b"), more = SomeRun("j3", "c");
+  for (Column* run : {&rates, &runs, &more}) {
+    run->prediction.emplace().time.emplace().training_seconds = 9;
+    run->metrics = {Summary("step_seconds", 10)};
+  }
+  runs.prediction->time = {.training_seconds = 18, .earlier_runs = 2};
+  more.prediction->time->training_seconds = 12;
+  EXPECT_EQ(
+      PrintRow(Compare({rates, runs}, 0), "predicted_time_seconds"),
+      "time/predicted_time_seconds [s]: 9 (−10.0 % of the measured, from rates) | 18 (+80.0 % "
+      "of the measured, from earlier runs)\n");
+  EXPECT_EQ(
+      PrintRow(Compare({rates, runs, more}, 0), "predicted_time_seconds"),
+      "time/predicted_time_seconds [s]: 9 (−10.0 % of the measured, from rates) | 18 (+80.0 % "
+      "of the measured, from earlier runs) | 12 Δ0.333 (+20.0 % of the measured, from "
+      "rates)\n");
+}
+
 TEST(Compare, APredictionThatIsRightIsSaidToBe) {
   Column run = SomeRun("j1", "a");
   run.prediction.emplace().memory.peak_allocated = 100'010;
