@@ -162,13 +162,16 @@ TEST_F(AgentGpuTest, SaysWhenSomebodyElseTakesTheGpu) {
                      [](const auto& told) { return !told.device_states.empty(); });
   driver_.Set([](FakeDriver& driver) {
     driver.sample.memory_used_bytes = int64_t{20} << 30;
-    driver.processes = {{4711, int64_t{19} << 30}};
+    driver.processes = {{::getppid(), int64_t{19} << 30}};
   });
   coordinator_.Await("that it is not free",
                      [](const auto& told) { return !told.device_states.back().free(); });
   EXPECT_THAT(coordinator_.told().device_states.back().reason(),
-              testing::AllOf(HasSubstr("20.00 GiB"), HasSubstr("4711")));
-  driver_.Set([](FakeDriver& driver) { driver.sample.memory_used_bytes = int64_t{600} << 20; });
+              testing::AllOf(HasSubstr("19.00 GiB"), HasSubstr(std::to_string(::getppid()))));
+  driver_.Set([](FakeDriver& driver) {
+    driver.sample.memory_used_bytes = int64_t{600} << 20;
+    driver.processes.clear();
+  });
   coordinator_.Await("that it is free again",
                      [](const auto& told) { return told.device_states.back().free(); });
 }
@@ -202,6 +205,17 @@ TEST_F(AgentGpuTest, ABusyGpuIsNotFreeFromTheStart) {
   EXPECT_FALSE(coordinator_.told().hellos[0].device_free());
   coordinator_.Await("the reason", [](const auto& told) { return !told.device_states.empty(); });
   EXPECT_THAT(coordinator_.told().device_states[0].reason(), HasSubstr("no rank runs here"));
+}
+
+TEST_F(AgentGpuTest, AGpuOnWhichAnotherComputesIsNotFreeHoweverLittleThatHolds) {
+  driver_.Set([](FakeDriver& driver) {
+    driver.sample.memory_used_bytes = int64_t{310} << 20;
+    driver.processes = {{::getppid(), int64_t{300} << 20}};
+  });
+  StartAgent();
+  coordinator_.Await("hello", [](const auto& told) { return !told.hellos.empty(); });
+  EXPECT_FALSE(coordinator_.told().hellos[0].device_free());
+  EXPECT_THAT(coordinator_.told().hellos[0].device_reason(), HasSubstr("others compute on it"));
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include "common/base/size.h"
 #include "tests/agent/fake_gpu_library.h"
 #include "tests/shim/temp_folder.h"
 #include "worker/agent/idle_baseline.h"
@@ -10,6 +12,7 @@
 namespace trainctl::agent {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using tests::FakeDriver;
 using tests::FakeGpuLibrary;
@@ -43,6 +46,35 @@ TEST(GpuDevice, KeepsItsBaselineForTheNextWorkerOfThisBoot) {
   EXPECT_THAT(
       (*MakeGpu(std::make_unique<FakeGpuLibrary>(driver), 0, 1, folder.path()))->WhyNotFree(),
       HasSubstr("1.00 GiB"));
+}
+
+// However little it holds: at the first look nobody knows what the GPU uses when idle.
+TEST(GpuDevice, IsNotFreeWhileAnotherProcessComputesOnIt) {
+  for (const int64_t held : {int64_t{0}, 300 * kMiB, 1 * kGiB}) {
+    const tests::TempFolder folder;
+    FakeDriver driver;
+    driver.sample.memory_used_bytes = held + 10 * kMiB;
+    driver.processes = {{::getppid(), held}};
+    const auto device = MakeGpu(std::make_unique<FakeGpuLibrary>(driver), 0, 1, folder.path());
+    EXPECT_THAT((*device)->WhyNotFree(),
+                AllOf(HasSubstr("others compute on it: process " + std::to_string(::getppid())),
+                      HasSubstr(held > 0 ? ", with " + base::FormatBytes(held) : "")));
+    driver.processes.clear();
+    driver.sample.memory_used_bytes = 10 * kMiB;
+    EXPECT_EQ((*device)->WhyNotFree(), "");
+    driver.sample.memory_used_bytes = 300 * kMiB;
+    EXPECT_THAT((*device)->WhyNotFree(), HasSubstr("not the 10.00 MiB of an idle GPU"))
+        << "what others held is not learned";
+  }
+}
+
+TEST(GpuDevice, IsNotFreeForASmallProcessThatComesLaterEither) {
+  const tests::TempFolder folder;
+  FakeDriver driver;
+  const auto device = MakeGpu(std::make_unique<FakeGpuLibrary>(driver), 0, 1, folder.path());
+  EXPECT_EQ((*device)->WhyNotFree(), "");
+  driver.processes = {{::getppid(), 200 * kMiB}};
+  EXPECT_NE((*device)->WhyNotFree(), "");
 }
 
 TEST(GpuDevice, IsNotFreeWhileItsDriverDoesNotAnswer) {

@@ -7,6 +7,7 @@
 
 #include "common/base/file.h"
 #include "common/base/size.h"
+#include "worker/agent/foreign_processes.h"
 #include "worker/agent/idle_baseline.h"
 #include "worker/shim/process_table.h"
 
@@ -97,14 +98,14 @@ class GpuDevice : public Device {
   std::string WhyNotFree() override {
     const base::Result<job::DeviceSample> sample = library_->Sample(info_.index);
     if (!sample) return sample.error().message;
+    if (const std::string users = Users(); !users.empty()) return users;
     const std::optional<int64_t> before = baseline_.baseline();
     const bool idle = baseline_.IsIdle(sample->memory_used_bytes);
     if (baseline_.baseline() != before) Store(*baseline_.baseline());
     if (idle) return {};
     return base::FormatBytes(sample->memory_used_bytes) + " of its memory are in use, " +
            (before ? "not the " + base::FormatBytes(*before) + " of an idle GPU"
-                   : std::string("and no rank runs here")) +
-           Users();
+                   : std::string("and no rank runs here"));
   }
 
   // By UUID: ordinals change with the environment and with the order of the PCI bus.
@@ -123,16 +124,23 @@ class GpuDevice : public Device {
         base::WriteFileAtomically(path_, json.dump() + "\n");
   }
 
+  // "no rank runs here, but others compute on it: process 4711, python of anna, with 0.50 GiB";
+  // empty: nobody does.
   std::string Users() {
-    std::string pids;
-    for (const GpuProcess& process : Processes()) pids += " " + std::to_string(process.pid);
-    return pids.empty() ? "" : " (processes" + pids + ")";
+    std::string users;
+    for (const job::ForeignProcess& process : foreign_processes_.Among(Processes(), {})) {
+      users += (users.empty() ? "process " : "; process ") + std::to_string(process.pid);
+      if (!process.program.empty()) users += ", " + process.program + " of " + process.user;
+      if (process.memory_bytes > 0) users += ", with " + base::FormatBytes(process.memory_bytes);
+    }
+    return users.empty() ? "" : "no rank runs here, but others compute on it: " + users;
   }
 
   job::Device info_;
   std::unique_ptr<GpuLibrary> library_;
   const std::string path_;
   IdleBaseline baseline_;
+  ForeignProcesses foreign_processes_;
   std::vector<NumaNode> nodes_;  // of all GPUs of the host, by index
 };
 

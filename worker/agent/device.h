@@ -24,7 +24,8 @@ class Device {
   virtual std::vector<GpuProcess> Processes() = 0;
   // Its faults since it was asked last, none of a CPU slot; nullopt: it does not answer now.
   virtual std::optional<GpuFaults> Faults() = 0;
-  // With no rank of ours on it: empty where the device is free, else why it is not.
+  // With no rank of ours on it: empty where the device is free, else why it is not. A process that
+  // computes on it is somebody else's, however little it holds.
   virtual std::string WhyNotFree() = 0;
   // What a rank's environment needs to see this device, as its number 0, and no other: NAME=value.
   virtual std::vector<std::string> Environment() const = 0;

@@ -1,6 +1,7 @@
-// Whether a GPU is free, judged by its used memory: back at what it uses when idle (driver,
-// display). NVML's process list would be the natural proof, but it does not resolve inside
-// containers. Pure; the baseline is what a worker keeps across its restarts.
+// Whether a GPU on which the driver lists no process is free, judged by its used memory: back at
+// what it uses when idle (driver, display). Processes of other containers may not be listed, and
+// the memory of ended ones comes back late. Pure; the baseline is what a worker keeps across its
+// restarts.
 #pragma once
 
 #include <algorithm>
