@@ -4,10 +4,12 @@ import json
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import subprocess
 import tempfile
 
+import opened
 import tls_test
 from cluster import ALPACA, BIN, TOP, tiny_job
 
@@ -116,6 +118,12 @@ class TwoRoots(tls_test.Tls):
         self.assertIn("other hosts have them, and their workers keep it out", dry)
 
 
+def libraries_of(program):
+    """The files that it loads."""
+    shown = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
+    return re.findall(r" => (/\S+)", shown)
+
+
 class RunAs(tls_test.Tls):
     """Ranks of their jobs' owners. Who has a token has an account of that name, or has none."""
 
@@ -128,10 +136,11 @@ class RunAs(tls_test.Tls):
             self.skipTest("only root can start ranks as their owners")
         self.nobody = pwd.getpwnam("nobody")
         try:
+            opened.open_the_way_to(BIN / "trainrank", *libraries_of(BIN / "trainrank"))
             subprocess.run([BIN / "trainrank", "--version"], user=self.nobody.pw_uid, check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
-        except (PermissionError, subprocess.CalledProcessError):
-            self.skipTest(f"{BIN}, or LibTorch, is closed to other users")
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.skipTest(f"{BIN}, or LibTorch, is closed to other users: {error}")
         super().setUp()
         self.dir.chmod(0o711)
         for user in ("nobody", "anna"):
