@@ -275,7 +275,8 @@ LAUNCH_FAILED (host and path that is missing). An attempt that gave way to a lea
 higher priority (resources.preemptible), or went with devices that were lent (trainctl slurm), is
 PREEMPTED: its job queues again, which is not counted. max_restarts counts new attempts after a
 signal, HANG, NCCL_ERROR, GPU_FAULT, NODE_LOST; never after OOM or DIVERGED, which would only
-happen again.
+happen again. It pauses first, 1 s and twice that after each failure without progress, up to 5 min,
+and goes to devices where it has not failed, if some are free within minutes.
 "expect": "OOM" or "SUCCEEDED" changes no outcome, only whether it is as expected, and wait's
 exit status.
 )",

@@ -23,6 +23,7 @@ class Choice {
       : state_(state), holds_(holds), job_(job), now_(now), gone_(gone) {}
 
   std::vector<DeviceId> Choose() {
+    if (job_.retry.pause_until) return {};
     const std::vector<FreeDevices::Pool>& pools = state_.free.pools();
     std::vector<ClassId> usable = UsableClasses(state_, job_);
     std::ranges::sort(usable, [&](ClassId left, ClassId right) {

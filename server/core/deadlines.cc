@@ -11,6 +11,7 @@
 #include "server/core/lease_events.h"
 #include "server/core/loan.h"
 #include "server/core/preempt.h"
+#include "server/core/retry.h"
 #include "server/core/run_length.h"
 
 namespace trainctl::core {
@@ -96,6 +97,7 @@ void Handle(Turn& turn, const Tick&) {
   if (!std::exchange(turn.state.resting, {}).empty()) turn.placement_may_change = true;
   if (SomebodyMayGiveWay(turn.state, turn.now)) turn.placement_may_change = true;
   KeepLeases(turn);
+  KeepRetries(turn);
   KeepLoan(turn);
   for (auto next = turn.state.live.begin(); next != turn.state.live.end();) {
     Job& job = *next++->second;

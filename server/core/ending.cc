@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "server/core/retry.h"
+
 namespace trainctl::core {
 namespace {
 
@@ -190,23 +192,7 @@ bool MayTrySmaller(const Job& job, const job::AttemptEnd& end) {
 bool MayRestart(const Job& job, const job::AttemptEnd& end) {
   if (job.status.cancel_requested || job.status.restarts >= job.row.spec.resources.max_restarts)
     return false;
-  switch (end.outcome) {
-    case Outcome::kHang:
-    case Outcome::kNcclError:
-    case Outcome::kGpuFault:
-    case Outcome::kNodeLost: return true;
-    case Outcome::kFailed: return end.signal.has_value();
-    case Outcome::kSucceeded:
-    case Outcome::kOomGpu:
-    case Outcome::kOomHost:
-    case Outcome::kDiverged:
-    case Outcome::kTimeout:
-    case Outcome::kLeaseEnded:
-    case Outcome::kPreempted:
-    case Outcome::kCancelled:
-    case Outcome::kLaunchFailed: return false;
-  }
-  return false;
+  return MayBeTheDevices(end) && end.outcome != Outcome::kLaunchFailed;
 }
 
 bool MayGoElsewhere(const Job& job, const job::AttemptEnd& end) {

@@ -12,6 +12,7 @@
 #include "server/core/micro_batch.h"
 #include "server/core/plan.h"
 #include "server/core/quota.h"
+#include "server/core/retry.h"
 #include "server/core/run_length.h"
 
 namespace trainctl::core {
@@ -109,6 +110,7 @@ void Requeue(Turn& turn, Job& job) {
   job.status.state = job::JobState::kQueued;
   EndLive(turn.state, job);
   job.attempt.reset();
+  RenewAvoided(turn.state, job, turn.now);
   Enqueue(turn, job);
   turn.placement_may_change = true;
   SaveJob(turn, job);
@@ -119,14 +121,15 @@ void Restart(Turn& turn, Job& job) {
   Requeue(turn, job);
   Say(turn, job.row.id,
       "queued again: restart " + std::to_string(job.status.restarts) + " of " +
-          std::to_string(job.row.spec.resources.max_restarts));
+          std::to_string(job.row.spec.resources.max_restarts) + ", " + RetryText(job));
 }
 
 // No restart of the job's: it was never run.
 void GoElsewhere(Turn& turn, Job& job) {
   ++job.unfit_launches;
   Requeue(turn, job);
-  Say(turn, job.row.id, "queued again: it could not be started by no fault of its own");
+  Say(turn, job.row.id,
+      "queued again: it could not be started by no fault of its own, " + RetryText(job));
 }
 
 // A trial's end out of memory is no outcome of the job: it goes on with a smaller micro batch and
@@ -169,6 +172,12 @@ base::WallMicros WhenEnded(const LiveAttempt& attempt, base::WallMicros now) {
   for (const Rank& rank : attempt.ranks)
     end = std::max(end, rank.row.proof == Proof::kNone ? now : rank.row.ended_at);
   return end;
+}
+
+std::vector<RankRow> RowsOf(const LiveAttempt& attempt) {
+  std::vector<RankRow> rows;
+  for (const Rank& rank : attempt.ranks) rows.push_back(rank.row);
+  return rows;
 }
 
 bool AllProven(const LiveAttempt& attempt) {
@@ -283,6 +292,8 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
   Say(turn, job.row.id,
       "attempt " + std::to_string(attempt.row.attempt) + " ended" + how + ": " + end.message);
   ReleaseDevices(turn, attempt, [](const Rank&) { return true; });
+  NoteEnd(job, attempt.row, RowsOf(attempt));
+  if (restarts || goes_elsewhere) Pause(turn.state, job, attempt.row, turn.now);
   if (tries_smaller) {
     TrySmaller(turn, job);
   } else if (restarts) {

@@ -6,6 +6,7 @@
 
 #include "server/core/leases.h"
 #include "server/core/reach.h"
+#include "server/core/retry.h"
 #include "server/core/run_length.h"
 #include "server/core/waiting.h"
 
@@ -153,14 +154,15 @@ std::optional<DeviceSet> Holds::PartFor(ClassId id, const Job& job) const {
 }
 
 void Holds::Add(const Job& job, bool may_be_passed) {
-  if (AllAreWhole()) return;
+  if (AllAreWhole() || !MayHold(job, now_)) return;
   const std::vector<ClassId> usable = UsableClasses(state_, job);
   std::vector<ClassId> open = job.row.spec.exclusive ? WantedClasses(state_, job) : usable;
   std::erase_if(open, [&](ClassId id) { return Whole(id) != nullptr; });
   std::optional<std::pair<SteadyMicros, ClassId>> first;
   for (const ClassId id : usable) {
     if (Whole(id) != nullptr || !may_be_passed) continue;
-    const std::optional<SteadyMicros> start = StartOn(id, job);
+    std::optional<SteadyMicros> start = StartOn(id, job);
+    if (start) start = std::max(*start, job.retry.pause_until.value_or(*start));
     if (start && (!first || *start < first->first)) first = {*start, id};
   }
   const std::optional<SteadyMicros> start =

@@ -163,6 +163,8 @@ std::optional<base::JobId> Enqueue(State& state, Job& job) {
   job.demand.lease = job.lease;
   job.demand.user = QuotaOwner(state, job);
   job.demand.rules = RulesOn(state, job);
+  job.demand.pauses = job.retry.pause_until.has_value();
+  for (const std::string& worker : job.avoids) job.demand.avoids += worker + "\n";
   job.lane = LaneOf(state, job);
   if (job.lane == Lane::kUninspected) state.uninspected.insert(job.place());
   if (job.lane == Lane::kQueue) {

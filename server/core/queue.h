@@ -34,6 +34,8 @@ struct Demand {
   int64_t lease = 0;           // under which it runs; 0: none
   std::string user;            // its owner, where they have a quota (quota.h); else empty
   bool inspect_first = false;  // once its devices are free (inspect.h)
+  bool pauses = false;         // after a failure (retry.h)
+  std::string avoids;          // workers where it failed (retry.h)
   std::string rules;           // what rules of hosts say of it (reach.h); empty: nothing against it
   auto operator<=>(const Demand&) const = default;
 };

@@ -64,11 +64,12 @@ struct Reached {
   std::vector<const Worker*> workers, barred;
 };
 
-Reached FindWorkers(const State& state, const job::JobSpec& spec, const Verdicts& verdicts) {
+Reached FindWorkers(const State& state, const job::JobSpec& spec, const Verdicts& verdicts,
+                    const std::set<std::string>& avoids) {
   std::map<Verdict, std::vector<const Worker*>> found;
   const std::vector<job::Constraint> constraints = WorkerConstraints(spec);
   for (const Worker* worker : state.devices) {
-    if (worker == nullptr) continue;
+    if (worker == nullptr || avoids.contains(worker->row.name)) continue;
     const job::SiteDevice device = SiteDeviceOf(worker->row);
     const bool meets = std::ranges::all_of(
         constraints, [&](const job::Constraint& asked) { return job::Meets(asked, device); });
@@ -81,35 +82,40 @@ Reached FindWorkers(const State& state, const job::JobSpec& spec, const Verdicts
   return reached;
 }
 
-Reach FindReach(const State& state, const job::JobSpec& spec, const Verdicts& verdicts) {
+Reach FindReach(const State& state, const Job& job, const Verdicts& verdicts) {
   Reach reach;
   reach.version = state.free.version();
-  Reached reached = FindWorkers(state, spec, verdicts);
+  Reached reached = FindWorkers(state, job.row.spec, verdicts, job.avoids);
   for (const Worker* worker : reached.workers) CountDevice(state.free, worker->device, &reach);
   reach.barred = std::move(reached.barred);
   return reach;
 }
 
 // Of what the job says of workers; two jobs that say something else have two keys.
-std::string KeyOf(const job::JobSpec& spec) {
+std::string KeyOf(const Job& job) {
   std::string key;
-  for (const auto& [name, text] : spec.resources.constraints) {
+  const auto add = [&key](const std::string& part) {
+    key += std::to_string(part.size()) + ":" + part;
+  };
+  for (const auto& [name, text] : job.row.spec.resources.constraints) {
     if (!job::IsOfWorker(name)) continue;
-    for (const std::string& part : {name, text}) key += std::to_string(part.size()) + ":" + part;
+    add(name);
+    add(text);
   }
-  return key;
+  key += "!";
+  std::ranges::for_each(job.avoids, add);
+  return key + "|";
 }
 
 std::shared_ptr<const Reach> SharedReach(const State& state, const Job& job) {
-  const job::JobSpec& spec = job.row.spec;
   const Verdicts verdicts = RulesOn(state, job);
-  if (!*job.names_workers && verdicts.empty()) return nullptr;
+  if (!*job.names_workers && verdicts.empty() && job.avoids.empty()) return nullptr;
   constexpr size_t kMost = 1000;
   const bool is_old =
       !state.reaches.empty() && state.reaches.begin()->second->version != state.free.version();
   if (is_old || state.reaches.size() >= kMost) state.reaches.clear();
-  std::shared_ptr<const Reach>& reach = state.reaches[KeyOf(spec) + verdicts];
-  if (!reach) reach = std::make_shared<const Reach>(FindReach(state, spec, verdicts));
+  std::shared_ptr<const Reach>& reach = state.reaches[KeyOf(job) + verdicts];
+  if (!reach) reach = std::make_shared<const Reach>(FindReach(state, job, verdicts));
   return reach;
 }
 
@@ -122,7 +128,7 @@ const Reach::Part* PartOf(const Reach& reach, ClassId id) {
 
 const Reach* ReachOf(const State& state, const Job& job) {
   if (!job.names_workers) job.names_workers = job::NamesWorkers(job.row.spec);
-  if (!*job.names_workers && state.rules.empty()) return nullptr;
+  if (!*job.names_workers && state.rules.empty() && job.avoids.empty()) return nullptr;
   if (std::exchange(job.reach_version, state.free.version()) != state.free.version())
     job.reach = SharedReach(state, job);
   return job.reach.get();
@@ -160,7 +166,7 @@ std::string WhyBarred(const State& state, const Job& job) {
 
 std::vector<job::SiteDevice> SiteOf(const State& state, const std::string& user,
                                     const job::JobSpec& spec) {
-  const Reached reached = FindWorkers(state, spec, VerdictsOf(state, user, spec));
+  const Reached reached = FindWorkers(state, spec, VerdictsOf(state, user, spec), {});
   const std::set<const Worker*> barred(reached.barred.begin(), reached.barred.end());
   std::vector<job::SiteDevice> devices;
   for (const auto& [name, worker] : state.workers) {

@@ -1,6 +1,6 @@
 // The devices that a job may use at all. Its constraints may name workers, by host or label, and
-// rules of hosts may keep it away. A class of device knows no workers, so such a job has a part of
-// each class. Pure; internal to this room.
+// rules of hosts may keep it away. It may avoid some where it failed (retry.h). A class of device
+// knows no workers, so such a job has a part of each class. Pure; internal to this room.
 //
 // Rules are judged by names here: links only the host can follow. A host whose roots don't hold a
 // path by its name is passed over where another one's do. Where no other's do, it is tried.
@@ -10,7 +10,8 @@
 
 namespace trainctl::core {
 
-// nullptr: the job names no workers, no rules keep it away, and any device of a class will do.
+// nullptr: the job names and avoids no workers, no rules keep it away, and any device of a class
+// will do.
 const Reach* ReachOf(const State& state, const Job& job);
 
 // Of the class; nullptr: none.

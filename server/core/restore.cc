@@ -11,6 +11,7 @@
 #include "server/core/job_indexes.h"
 #include "server/core/lease_events.h"
 #include "server/core/quota.h"
+#include "server/core/retry.h"
 #include "server/core/run_length.h"
 #include "server/core/turn.h"
 #include "server/core/workers.h"
@@ -44,6 +45,13 @@ void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored,
   ExpectEnd(state, job, ExpectedEnd(state, job, now));
 }
 
+// Of a QUEUED job, whose last attempt that was.
+void RestoreRetry(State& state, Job& job, const AttemptRow& last, const Now& now) {
+  if (last.end && MayBeTheDevices(*last.end)) Pause(state, job, last, now);
+  if (!job.retry.failed_on.empty()) state.retrying.insert(job.row.id);
+  RenewAvoided(state, job, now);
+}
+
 // `members` gets the places of those of bounded groups that are still to be queued.
 void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey, int64_t>& acks,
                 const Now& now, std::set<Place>* members) {
@@ -52,9 +60,11 @@ void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey
   job.status = std::move(stored.status);
   EnterIndexes(state, job);
   JoinLease(state, job);
+  for (const EndedAttempt& ended : stored.ended) NoteEnd(job, ended.row, ended.ranks);
   if (stored.attempt) return RestoreAttempt(state, job, stored, acks, now);
   CHECK(job.status.state == job::JobState::kQueued)
       << base::ToString(job.row.id) << " is " << job::Name(job.status.state);
+  if (!stored.ended.empty()) RestoreRetry(state, job, stored.ended.back().row, now);
   if (state.bounded_groups.contains(job.row.group)) {
     members->insert(job.place());
   } else {

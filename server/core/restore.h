@@ -11,11 +11,17 @@
 
 namespace trainctl::core {
 
+struct EndedAttempt {
+  AttemptRow row;
+  std::vector<RankRow> ranks;  // by rank
+};
+
 struct UnfinishedJob {
   JobRow row;
   JobStatus status;
   std::optional<AttemptRow> attempt;  // the latest, where state is STARTING, RUNNING or STOPPING
   std::vector<RankRow> ranks;         // its, by rank
+  std::vector<EndedAttempt> ended{};  // those before, by number
 };
 
 struct StoredState {

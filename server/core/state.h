@@ -116,6 +116,15 @@ struct Usable {
   std::vector<placement::ClassId> possible, classes;
 };
 
+// What its attempts before mean for the job's next (retry.h).
+struct Retry {
+  int64_t failures = 0;                           // since an attempt got further than all before it
+  int64_t furthest = 0;                           // step that an attempt has reached
+  std::vector<std::string> failed_on;             // workers, the latest last
+  base::SteadyMicros failed_at = 0;               // last
+  std::optional<base::SteadyMicros> pause_until;  // of a QUEUED job, until a Tick has seen its end
+};
+
 struct Job {
   JobRow row;
   JobStatus status;
@@ -136,7 +145,9 @@ struct Job {
   int64_t failed_inspections = 0;            // nobody looked
   std::set<std::string> hosts_that_refused;  // that can't read its model or data
   std::string refusal;                       // of the first of them
-  int64_t unfit_launches = 0;  // attempts that a worker could not start, by no fault of the job's
+  Retry retry;
+  std::set<std::string> avoids;  // workers whose devices it does not want (retry.h)
+  int64_t unfit_launches = 0;    // attempts that a worker could not start, by no fault of the job's
   // In its place in the queue, of its owner or kLifted (fair_share.h); null: 0.
   const int64_t* share = nullptr;
 
@@ -244,7 +255,8 @@ struct State {
   std::map<std::string, std::map<base::WallMicros, int64_t>> leased;
   std::vector<Worker*> devices;  // by placement::DeviceId, into `workers`; null: it was removed
   placement::FreeDevices free;
-  std::set<base::JobId> resting;  // nobody looked: asked again at the next Tick
+  std::set<base::JobId> retrying;  // QUEUED after a failure (retry.h); some may have gone on since
+  std::set<base::JobId> resting;   // nobody looked: asked again at the next Tick
   // Of a job the highest that a worker holds, where that is above all known: the disk lost it.
   std::map<base::JobId, int64_t> lost_attempts;
   mutable std::map<std::string, std::shared_ptr<const Reach>> reaches;  // by what jobs name

@@ -38,7 +38,8 @@
 //              the job's place in the queue, and is not counted as a restart. Once proven, later
 //              attempts keep it.
 //   Restart    up to max_restarts after FAILED by a signal, HANG, NCCL_ERROR, GPU_FAULT, NODE_LOST;
-//              the job queues again at its place.
+//              the job queues again at its place. It pauses first, and goes elsewhere if it can
+//              (retry.h).
 #pragma once
 
 #include "server/core/actions.h"

@@ -14,6 +14,7 @@
 #include "server/core/loan.h"
 #include "server/core/quota.h"
 #include "server/core/reach.h"
+#include "server/core/retry.h"
 #include "server/core/run_length.h"
 
 namespace trainctl::core {
@@ -49,6 +50,8 @@ std::string WithWhom(const State& state, const Job& job) {
   std::string text = job::WorkersText(job.row.spec);
   if (const std::string why = WhyBarred(state, job); !why.empty())
     text += (text.empty() ? "not on " : "; not on ") + why;
+  if (const std::string where = AvoidedText(job); !where.empty())
+    text += (text.empty() ? "not on " : "; not on ") + where;
   return text.empty() ? "" : " (" + text + ")";
 }
 
@@ -372,6 +375,7 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   if (job.lane == Lane::kFollowing) return FollowingReason(state, job);
   if (job.lane == Lane::kBounded) return GroupReason(state, job);
   if (job.lane == Lane::kUninspected) return InspectionReason(state, job, now);
+  if (job.retry.pause_until) return PauseReason(job);
   if (possible.empty()) return WhyUnplaceable(state, job);
   const std::vector<ClassId> usable = UsableClasses(state, job);
   if (usable.empty())

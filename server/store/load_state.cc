@@ -143,6 +143,21 @@ void LoadAttempt(Database& database, Statement& attempts, Statement& ranks,
   if (job->row.unreadable) job->row.spec.devices = static_cast<int64_t>(job->ranks.size());
 }
 
+// Those of the job before the one that is live; of a QUEUED job all.
+void LoadEnded(Database& database, Statement& ranks, core::UnfinishedJob* job) {
+  if (job->status.attempt == (job->attempt ? 1 : 0)) return;
+  Statement& attempts =
+      database.Prepared("SELECT " + std::string(kAttemptColumns) +
+                        " FROM attempts WHERE job = ? AND attempt <= ? ORDER BY attempt");
+  attempts.Put(job->row.id.value, job->status.attempt - (job->attempt ? 1 : 0));
+  while (attempts.Next())
+    VisitAttempt(job->ended.emplace_back().row, ColumnReader(database, attempts));
+  for (core::EndedAttempt& ended : job->ended) {
+    ranks.Put(job->row.id.value, ended.row.attempt);
+    while (ranks.Next()) VisitRank(ended.ranks.emplace_back(), ColumnReader(database, ranks));
+  }
+}
+
 void LoadAcks(Database& database, const core::UnfinishedJob& job,
               std::map<job::RankKey, int64_t>* acks) {
   Statement& statement =
@@ -178,9 +193,11 @@ core::StoredState LoadState(Database& database) {
   Statement ranks(database, "SELECT " + std::string(kRankColumns) + " FROM ranks" + of_attempt +
                                 " ORDER BY rank");
   for (core::UnfinishedJob& job : state.jobs) {
-    if (job.status.state == job::JobState::kQueued) continue;
-    LoadAttempt(database, attempts, ranks, &job);
-    LoadAcks(database, job, &state.acks);
+    if (job.status.state != job::JobState::kQueued) {
+      LoadAttempt(database, attempts, ranks, &job);
+      LoadAcks(database, job, &state.acks);
+    }
+    LoadEnded(database, ranks, &job);
   }
   return state;
 }

@@ -177,6 +177,12 @@ void Print(const UnfinishedJob& job, std::ostringstream& out) {
     out << "\n";
   }
   for (const RankRow& rank : job.ranks) Print(rank, out);
+  for (const EndedAttempt& ended : job.ended) {
+    out << " before: attempt " << ended.row.attempt << " " << ended.row.ended_at;
+    PrintEnd(ended.row.end, out);
+    out << "\n";
+    for (const RankRow& rank : ended.ranks) Print(rank, out);
+  }
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ void TheFirstInLineIsNotDelayed(const State& state, const Now& now,
   if (placed.empty() || first == nullptr || !state.leases.empty()) return;
   const bool may_be_passed = !first->demand.user.empty();  // by those with another quota
   if (state.options.policy.half_life_us || may_be_passed) return;
-  if (first->row.spec.exclusive || ReachOf(state, *first) != nullptr) return;
+  if (first->row.spec.exclusive || first->retry.pause_until || ReachOf(state, *first) != nullptr)
+    return;
   const std::vector<placement::ClassId>& usable = UsableClasses(state, *first);
   Devices taken;  // by jobs behind
   for (const base::JobId id : placed) {

@@ -108,6 +108,19 @@ void GroupsAreWhatIsStored(const State& state, const State& restored) {
     ASSERT_EQ(restored.bounded_groups.at(id).under_way, group.under_way) << base::ToString(id);
 }
 
+// It keeps the same jobs away from where they failed, as long.
+void RetriesAreWhatIsStored(const SimCluster& cluster, const State& restored) {
+  for (const auto& [id, job] : cluster.state().jobs) {
+    const Retry& again = restored.jobs.at(id).retry;
+    ASSERT_EQ(again.failures, job.retry.failures) << base::ToString(id);
+    ASSERT_EQ(again.furthest, job.retry.furthest) << base::ToString(id);
+    ASSERT_EQ(again.failed_on, job.retry.failed_on) << base::ToString(id);
+    const bool pauses = job.retry.pause_until && *job.retry.pause_until > cluster.now().steady;
+    if (!pauses || cluster.clock_jumped()) continue;
+    ASSERT_EQ(again.pause_until, job.retry.pause_until) << base::ToString(id);
+  }
+}
+
 // It has summed up the same, and its queue has the same order.
 void SharesAreWhatIsStored(const SimCluster& cluster, const State& restored) {
   const State& state = cluster.state();
@@ -162,7 +175,8 @@ void LeasesAreKept(const SimCluster& cluster) {
 
 // What would be restored is what is in memory.
 void MemoryIsWhatIsStored(const SimCluster& cluster) {
-  const StoredState stored = cluster.stepped().LoadState();
+  StoredState stored = cluster.stepped().LoadState();
+  for (UnfinishedJob& job : stored.jobs) job.ended.clear();  // RetriesAreWhatIsStored
   StoredState in_memory = stored;
   in_memory.jobs.clear();
   in_memory.acks.clear();
@@ -330,6 +344,7 @@ void Invariants::Check(const SimCluster& cluster) {
     const State restored = Restore(state.options, cluster.stepped().LoadState(), cluster.now());
     GroupsAreWhatIsStored(state, restored);
     SharesAreWhatIsStored(cluster, restored);
+    RetriesAreWhatIsStored(cluster, restored);
     ReasonsAreTrue(state, cluster.now());
     MemoryIsWhatIsStored(cluster);
   }

@@ -35,6 +35,19 @@ std::vector<UseRow> Ledger::UseOf(base::JobId job) const {
   return use;
 }
 
+std::vector<EndedAttempt> Ledger::EndedAttempts(base::JobId job, int64_t last) const {
+  std::vector<EndedAttempt> ended;
+  for (int64_t attempt = 1; attempt <= last; ++attempt) {
+    const auto row = attempts_.find({job, attempt});
+    if (row == attempts_.end()) continue;  // the disk lost it
+    ended.push_back({row->second, {}});
+    for (auto rank = ranks_.lower_bound({job, attempt, 0});
+         rank != ranks_.end() && rank->first.job == job && rank->first.attempt == attempt; ++rank)
+      ended.back().ranks.push_back(rank->second);
+  }
+  return ended;
+}
+
 StoredState Ledger::LoadState() const {
   StoredState state;
   state.next_job = jobs_.empty() ? 1 : jobs_.rbegin()->first.value + 1;
@@ -58,7 +71,9 @@ StoredState Ledger::LoadState() const {
     if (is_bounded && bounded.insert(group->first).second) state.groups.push_back(group->second);
     UnfinishedJob& unfinished =
         state.jobs.emplace_back(UnfinishedJob{job.row, job.status, std::nullopt, {}});
-    if (job.status.state == job::JobState::kQueued) continue;
+    const bool is_queued = job.status.state == job::JobState::kQueued;
+    unfinished.ended = EndedAttempts(id, job.status.attempt - (is_queued ? 0 : 1));
+    if (is_queued) continue;
     unfinished.attempt = attempts_.at({id, job.status.attempt});
     for (int64_t rank = 0; rank < job.row.spec.devices; ++rank) {
       const job::RankKey key{id, job.status.attempt, rank};

@@ -69,6 +69,7 @@ class Ledger {
   void Write(const ContinuationRow&) {}
 
   std::vector<UseRow> UseOf(base::JobId job) const;
+  std::vector<EndedAttempt> EndedAttempts(base::JobId job, int64_t last) const;
 
   std::map<base::JobId, StoredJob> jobs_;
   std::vector<UseRow> removed_use_;
