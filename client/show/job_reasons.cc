@@ -108,7 +108,7 @@ std::string RunText(const v1::JobDetail& detail, int64_t now, const TableLayout&
   if (const std::string steps = StepsText(view); !steps.empty()) text += add("steps", steps);
   if (detail.expected_end() != 0) {
     text += add("ends", "about " + FormatTime(detail.expected_end()) +
-                            ", a prediction, or the latest by its time limit");
+                            ", a prediction, or the latest by its time limit or a lease");
   }
   return text;
 }

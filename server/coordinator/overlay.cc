@@ -23,7 +23,8 @@ JobSnapshot Snapshot(const Coordinator& coordinator, store::StoredJob stored) {
       snapshot.predicted_start = now.wall + (*start - now.steady);
     return snapshot;
   }
-  snapshot.remaining_seconds = core::RemainingSeconds(state, *live, now).value_or(0);
+  if (const auto left = core::TimeLeftOf(state, *live, now))
+    snapshot.remaining_seconds = left->seconds;
   snapshot.job.placement.clear();
   for (const core::Rank& rank : live->attempt->ranks)
     snapshot.job.placement.push_back(rank.row.worker);

@@ -19,26 +19,45 @@ using placement::DeviceId;
 using placement::DeviceSet;
 using placement::FreeDevices;
 
-// When nothing runs on the host any more; nullopt: not known.
-std::optional<SteadyMicros> EmptyAt(const FreeDevices& devices, const std::vector<Worker*>& host,
-                                    SteadyMicros now) {
+// Whether the device is of the class, but for a lease that has it now.
+bool IsLeasedFrom(const State& state, const Worker& worker, ClassId id) {
+  const ClassId own = state.free.entry(worker.device).device_class;
+  return own != id && state.free.pools()[own].unleased == id;
+}
+
+// When the device is free for jobs of the class; nullopt: not known, or never. Of one that is
+// leased now, as if the lease was over: its jobs are gone by then.
+std::optional<SteadyMicros> FreeFrom(const State& state, const Worker& worker, ClassId id,
+                                     const Now& now) {
+  const FreeDevices::Entry& entry = state.free.entry(worker.device);
+  if (entry.device_class == id) return entry.free ? std::optional(now.steady) : entry.coming;
+  const bool is_in_order = worker.connected && !entry.drained && worker.strays.empty() &&
+                           (worker.holder || worker.word == DeviceWord::kFree);
+  if (!is_in_order || !IsLeasedFrom(state, worker, id)) return std::nullopt;
+  return now.steady;
+}
+
+// When nothing runs on the host any more, as far as leases don't keep it; nullopt: not known.
+std::optional<SteadyMicros> EmptyAt(const State& state, const std::vector<Worker*>& host,
+                                    int64_t lease, SteadyMicros now) {
   SteadyMicros at = now;
   for (const Worker* worker : host) {
     if (LeavesHostEmpty(*worker)) continue;
-    const std::optional<SteadyMicros>& coming = devices.entry(worker->device).coming;
-    if (!coming) return std::nullopt;
-    at = std::max(at, *coming);
+    const FreeDevices::Entry& entry = state.free.entry(worker->device);
+    const int64_t own = state.free.pools()[entry.device_class].device_class.lease;
+    const bool goes_with_lease = own != lease && worker->connected && worker->strays.empty();
+    if (goes_with_lease) continue;
+    if (!entry.coming) return std::nullopt;
+    at = std::max(at, *entry.coming);
   }
   return at;
 }
 
 // Devices of the class that the host has for the job once nothing runs there.
-int64_t DevicesOf(const State& state, const Job& job, const std::vector<Worker*>& host,
-                  ClassId id) {
+int64_t DevicesOf(const State& state, const Job& job, const std::vector<Worker*>& host, ClassId id,
+                  const Now& now) {
   return std::ranges::count_if(host, [&](const Worker* worker) {
-    const FreeDevices::Entry& entry = state.free.entry(worker->device);
-    return entry.device_class == id && (entry.free || entry.coming) &&
-           Reaches(state, job, worker->device);
+    return FreeFrom(state, *worker, id, now) && Reaches(state, job, worker->device);
   });
 }
 
@@ -90,12 +109,12 @@ bool ReachesAny(const State& state, ClassId id, const Job& job, const DeviceSet&
   return part != nullptr && part->devices.Meets(devices);
 }
 
-// Whether all of the host is the lease's; 0: nobody's.
+// Whether all of the host is the lease's; 0: it may be, once leases are over.
 bool IsOfLease(const State& state, const std::vector<Worker*>& host, int64_t lease) {
-  return std::ranges::all_of(host, [&](const Worker* worker) {
-    const ClassId id = state.free.entry(worker->device).device_class;
-    return state.free.pools()[id].device_class.lease == lease;
-  });
+  return lease == 0 || std::ranges::all_of(host, [&](const Worker* worker) {
+           const ClassId id = state.free.entry(worker->device).device_class;
+           return state.free.pools()[id].device_class.lease == lease;
+         });
 }
 
 // When no lease wants a device of the host for so long.
@@ -190,7 +209,7 @@ int64_t Holds::HeldBy(ClassId id, const Job& job, SteadyMicros at) const {
 int64_t Holds::SpareOf(ClassId id, const Job& job, SteadyMicros start) const {
   const int64_t others = HasParts(id) ? HeldBy(id, job, start) : 0;
   const int64_t devices = job.row.spec.devices + others;
-  if (HasLeasesAhead(state_, id)) return AmongLeases(id, job)->clear - devices;
+  if (HasLeases(state_, id)) return AmongLeases(id, job)->clear - devices;
   const FreeDevices::Pool& pool = state_.free.pools()[id];
   if (ReachOf(state_, job) == nullptr) return pool.FreeBy(start, pool.free + devices) - devices;
   return ReachedBy(state_, id, job, start) - devices;
@@ -278,7 +297,7 @@ bool Holds::EndsInGap(const Hold& hold, ClassId id, const Job& job) const {
 
 std::optional<SteadyMicros> Holds::StartOn(ClassId id, const Job& job) const {
   if (job.row.spec.exclusive) return StartOnHosts(id, job);
-  if (HasLeasesAhead(state_, id)) {
+  if (HasLeases(state_, id)) {
     const auto among = AmongLeases(id, job);
     return among ? std::optional(among->at) : std::nullopt;
   }
@@ -292,10 +311,8 @@ std::optional<SteadyMicros> Holds::StartOn(ClassId id, const Job& job) const {
 std::optional<Holds::LeasedStart> Holds::AmongLeases(ClassId id, const Job& job) const {
   std::vector<std::pair<const Worker*, SteadyMicros>> devices;  // and when each is free
   for (const auto& [name, worker] : state_.workers) {
-    const FreeDevices::Entry& entry = state_.free.entry(worker.device);
-    if (entry.device_class != id || (!entry.free && !entry.coming)) continue;
-    if (!Reaches(state_, job, worker.device)) continue;
-    devices.emplace_back(&worker, entry.free ? now_.steady : *entry.coming);
+    const std::optional<SteadyMicros> at = FreeFrom(state_, worker, id, now_);
+    if (at && Reaches(state_, job, worker.device)) devices.emplace_back(&worker, *at);
   }
   const auto wanted = static_cast<size_t>(job.row.spec.devices);
   if (devices.size() < wanted) return std::nullopt;
@@ -315,11 +332,11 @@ std::optional<Holds::LeasedStart> Holds::AmongLeases(ClassId id, const Job& job)
 std::optional<SteadyMicros> Holds::StartOnHosts(ClassId id, const Job& job) const {
   std::vector<std::pair<SteadyMicros, int64_t>> hosts;  // when each is empty, and its devices
   for (const auto& [name, host] : state_.hosts) {
-    std::optional<SteadyMicros> at = EmptyAt(state_.free, host, now_.steady);
+    std::optional<SteadyMicros> at = EmptyAt(state_, host, job.lease, now_.steady);
     if (!at || !IsOfLease(state_, host, job.lease)) continue;
     if (job.lease == 0)
       at = ClearHostFrom(state_, host, *at, LengthAmongLeases(state_, job, id), now_);
-    hosts.emplace_back(*at, DevicesOf(state_, job, host, id));
+    hosts.emplace_back(*at, DevicesOf(state_, job, host, id, now_));
   }
   std::ranges::sort(hosts);
   int64_t missing = job.row.spec.devices;

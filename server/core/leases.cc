@@ -161,6 +161,11 @@ bool IsClear(const State& state, const Worker& worker, int64_t length_us, const 
   return ClearFrom(state, worker, now.steady, length_us, now) == now.steady;
 }
 
+bool HasLeases(const State& state, placement::ClassId id) {
+  const placement::FreeDevices::Pool& pool = state.free.pools()[id];
+  return (pool.device_class.lease == 0 && pool.leased > 0) || HasLeasesAhead(state, id);
+}
+
 bool HasLeasesAhead(const State& state, placement::ClassId id) {
   if (state.free.pools()[id].device_class.lease != 0) return false;
   return std::ranges::any_of(state.leased, [&](const auto& entry) {

@@ -51,7 +51,9 @@ int64_t LengthAmongLeases(const State& state, const Job& job, placement::ClassId
 base::SteadyMicros ClearFrom(const State& state, const Worker& worker, base::SteadyMicros from,
                              int64_t length_us, const Now& now);
 bool IsClear(const State& state, const Worker& worker, int64_t length_us, const Now& now);
-// Whether a lease to come has a device of the class.
+// Whether a lease has a device of the class, now or later.
+bool HasLeases(const State& state, placement::ClassId id);
+// Whether a lease to come has one.
 bool HasLeasesAhead(const State& state, placement::ClassId id);
 // Free devices of the class that a lease wants before the job ends.
 std::set<placement::DeviceId> BarredDevices(const State& state, placement::ClassId id,

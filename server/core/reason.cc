@@ -2,6 +2,7 @@
 
 #include "common/base/size.h"
 #include "server/core/gang.h"
+#include "server/core/run_length.h"
 #include "server/core/state.h"
 #include "server/core/waiting.h"
 
@@ -69,12 +70,31 @@ std::string AwayText(const State& state, const LiveAttempt& attempt, const Now& 
 }
 
 // What holds up the steps, or what is told of them, if anything does.
-std::string RunReason(const State& state, const LiveAttempt& attempt, const Now& now) {
-  if (std::string away = AwayText(state, attempt, now); !away.empty()) return away;
+std::string PhaseReason(const LiveAttempt& attempt) {
   for (const job::RunPhase phase : {job::RunPhase::kEvaluating, job::RunPhase::kSaving}) {
     if (const Ranks ranks = InPhase(attempt, phase); !ranks.empty()) return PhaseText(ranks);
   }
   return "";
+}
+
+// What stops it before its last step.
+std::string BoundText(const State& state, const Job& job, const Now& now) {
+  if (std::string lease = LeaseWarning(state, job, now); !lease.empty()) return lease;
+  const std::optional<TimeLeft> left = TimeLeftOf(state, job, now);
+  const bool is_limit = left && left->by == Bound::kTimeLimit;
+  return is_limit && RemainingSeconds(state, job, now)
+             ? "its time limit ends it before its last step"
+             : "";
+}
+
+std::string Join(const std::string& first, const std::string& second) {
+  return first.empty() || second.empty() ? first + second : first + "; " + second;
+}
+
+std::string RunReason(const State& state, const Job& job, const Now& now) {
+  std::string what = AwayText(state, *job.attempt, now);
+  if (what.empty()) what = PhaseReason(*job.attempt);
+  return Join(what, BoundText(state, job, now));
 }
 
 std::string StopReason(const State& state, const LiveAttempt& attempt) {
@@ -99,9 +119,10 @@ std::string StopReason(const State& state, const LiveAttempt& attempt) {
 std::string Reason(const State& state, const Job& job, const Now& now) {
   switch (job.status.state) {
     case job::JobState::kQueued: return WaitReason(state, job, now);
-    case job::JobState::kStarting: return StartReason(*job.attempt);
+    case job::JobState::kStarting:
+      return Join(StartReason(*job.attempt), LeaseWarning(state, job, now));
     case job::JobState::kStopping: return StopReason(state, *job.attempt);
-    case job::JobState::kRunning: return RunReason(state, *job.attempt, now);
+    case job::JobState::kRunning: return RunReason(state, job, now);
     case job::JobState::kFinished: return "";
   }
   return "";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "server/core/leases.h"
 #include "server/core/quota.h"
 
 namespace trainctl::core {
@@ -44,6 +45,27 @@ std::optional<base::SteadyMicros> ForeseenEnd(const State& state, const Job& job
   return job.attempt->placed_steady + Micros(time->total_seconds);
 }
 
+// The lease by which the live job is stopped first: its own, or the next of a device that it has.
+const Lease* LeaseThatEnds(const State& state, const Job& job) {
+  if (state.leases.empty()) return nullptr;
+  if (job.lease != 0) return FindLease(state, job.lease);
+  const Lease* first = nullptr;
+  for (const Rank& rank : job.attempt->ranks) {
+    const Lease* lease = NextLeaseOf(state, rank.row.worker);
+    if (lease != nullptr && (first == nullptr || lease->row.start < first->row.start))
+      first = lease;
+  }
+  return first;
+}
+
+// When its devices are to be free for that, on the steady clock.
+std::optional<base::SteadyMicros> EndByLease(const State& state, const Job& job, const Now& now) {
+  const Lease* lease = LeaseThatEnds(state, job);
+  if (lease == nullptr) return std::nullopt;
+  const base::WallMicros at = job.lease != 0 ? lease->row.end : lease->row.start;
+  return std::max(now.steady, now.steady + (at - now.wall));
+}
+
 // Devices that are late are expected at any moment: whoever waits may spare others for them.
 void NoticeIfLate(Turn& turn, LiveAttempt& attempt) {
   const bool was_late = attempt.is_late;
@@ -79,15 +101,54 @@ std::optional<int64_t> LongestRunOn(const Options& options, const Job& job,
   return LongestRun(options, job);
 }
 
+std::optional<TimeLeft> TimeLeftOf(const State& state, const Job& job, const Now& now) {
+  if (!job.attempt || job.attempt->row.stop) return std::nullopt;
+  std::optional<TimeLeft> least;
+  const auto add = [&](double seconds, Bound by) {
+    if (!least || seconds < least->seconds) least = {std::max(0.0, seconds), by};
+  };
+  if (const std::optional<double> seconds = RemainingSeconds(state, job, now))
+    add(*seconds, Bound::kSteps);
+  const double ran = static_cast<double>(now.steady - job.attempt->placed_steady) / 1e6;
+  if (const std::optional<int64_t>& limit = job.row.spec.resources.time_limit_seconds)
+    add(static_cast<double>(*limit) - ran, Bound::kTimeLimit);
+  if (const auto at = EndByLease(state, job, now)) {
+    add(static_cast<double>(*at - now.steady - state.options.lease_grace_us) / 1e6, Bound::kLease);
+  }
+  return least;
+}
+
+std::string TimeLeftText(const State& state, const Job& job, const Now& now) {
+  const std::optional<TimeLeft> left = TimeLeftOf(state, job, now);
+  if (!left) return "";
+  const std::string text = ", " + AboutMinutes(Micros(left->seconds)) + " left";
+  if (left->by == Bound::kTimeLimit) return text + " by its time limit";
+  return left->by == Bound::kLease ? text + " by a lease" : text;
+}
+
+std::string LeaseWarning(const State& state, const Job& job, const Now& now) {
+  const Lease* lease = job.attempt->row.stop ? nullptr : LeaseThatEnds(state, job);
+  if (lease == nullptr) return "";
+  const bool is_own = job.lease != 0;
+  const base::WallMicros at = is_own ? lease->row.end : lease->row.start;
+  if (now.wall < at - state.options.lease_warning_us) return "";
+  return LeaseText(lease->row) + (is_own ? " ends " : " has its devices from ") + UtcText(at) +
+         (is_own ? "" : " on") + ": it is stopped " + UtcText(at - state.options.lease_grace_us);
+}
+
 std::optional<base::SteadyMicros> ExpectedEnd(const State& state, const Job& job, const Now& now) {
   const LiveAttempt& attempt = *job.attempt;
   if (const std::optional<Stop>& stop = attempt.row.stop)
     return StoppedAt(*stop, now) + stop->grace_us;
+  const std::optional<base::SteadyMicros> by_lease = EndByLease(state, job, now);
+  const auto at_latest = [&](base::SteadyMicros end) {
+    return by_lease ? std::min(end, *by_lease) : end;
+  };
   if (const std::optional<int64_t> limit = Limit(state.options, job))
-    return attempt.placed_steady + *limit;
+    return at_latest(attempt.placed_steady + *limit);
   const std::optional<base::SteadyMicros> foreseen = ForeseenEnd(state, job, now);
-  if (!foreseen || *foreseen <= now.steady) return std::nullopt;
-  return foreseen;
+  if (!foreseen || *foreseen <= now.steady) return by_lease;
+  return at_latest(*foreseen);
 }
 
 void RenewExpectedEnd(Turn& turn, Job& job) {

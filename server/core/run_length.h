@@ -33,8 +33,16 @@ std::optional<int64_t> LongestRun(const Options& options, const Job& job);
 std::optional<int64_t> LongestRunOn(const Options& options, const Job& job,
                                     const placement::DeviceClass& device_class);
 
-// When the job's live attempt ends: as it is being stopped; by its time limit; at the pace of its
-// steps; as predicted. nullopt: not known, or a prediction has passed.
+// TimeLeftOf: ", about 12 min left by its time limit"; empty: not known.
+std::string TimeLeftText(const State& state, const Job& job, const Now& now);
+
+// Of a live job that is to hear of it: "lease 'lab' of ann ends 2026-12-01 14:00 UTC: it is stopped
+// 30 s before". Empty: no lease ends it soon.
+std::string LeaseWarning(const State& state, const Job& job, const Now& now);
+
+// When the job's live attempt ends: as it is being stopped; by its time limit, or else at the pace
+// of its steps, or as predicted; at the latest by a lease. nullopt: not known, or a prediction has
+// passed.
 std::optional<base::SteadyMicros> ExpectedEnd(const State& state, const Job& job, const Now& now);
 
 // Brings the live attempt's expected_end up to date, and State::free with it. Changes of a few

@@ -343,6 +343,16 @@ JobProgress Progress(const Job& job);
 // step yet, or has made the last one.
 std::optional<double> RemainingSeconds(const State& state, const Job& job, const Now& now);
 
+// How long the job's live attempt goes on: until its last step (RemainingSeconds), or until it is
+// stopped by its time limit or for a lease, whatever comes first.
+enum class Bound { kSteps, kTimeLimit, kLease };
+struct TimeLeft {
+  double seconds = 0;
+  Bound by = Bound::kSteps;
+};
+// nullopt: not known, or it is being stopped.
+std::optional<TimeLeft> TimeLeftOf(const State& state, const Job& job, const Now& now);
+
 // When a job that waits as the first is expected to start: a prediction, by the expected ends of
 // other jobs. nullopt: not known, or others come first.
 std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& job,

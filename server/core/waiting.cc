@@ -117,14 +117,6 @@ bool HasClass(const State& state, const Job& job, const std::vector<Worker*>& wo
   });
 }
 
-std::string Remaining(const State& state, const Job& job, const Now& now) {
-  const std::optional<double> seconds = RemainingSeconds(state, job, now);
-  if (!seconds) return "";
-  constexpr double kLongest = 1e9;  // of what ranks tell
-  const double rest = *seconds < kLongest ? *seconds : kLongest;
-  return ", " + AboutMinutes(static_cast<int64_t>(rest * 1e6)) + " left";
-}
-
 // Who has the class's devices that are not free: "; j7 has 2, about 12 min left; 1 LOST".
 std::string WhoHas(const State& state, const Job& waiting, ClassId id, const Now& now) {
   std::map<base::JobId, int64_t> jobs;
@@ -146,7 +138,7 @@ std::string WhoHas(const State& state, const Job& waiting, ClassId id, const Now
     text += "; " + base::ToString(id_of_job) + " has " + std::to_string(count) +
             (job.row.spec.exclusive ? " (exclusive)" : "") +
             (job.status.state == job::JobState::kStopping ? ", being stopped"
-                                                          : Remaining(state, job, now));
+                                                          : TimeLeftText(state, job, now));
   }
   for (const auto& [name, count] : others)
     text += "; " + std::to_string(count) + " " + std::string(name);
@@ -253,7 +245,7 @@ std::string Obstacle(const State& state, const Job& job, const Worker& worker, c
     return LeaseSpan(*next) + " wants " + device + " before this job would end";
   if (worker.holder) {
     return base::ToString(worker.holder->job) + " holds " + device +
-           Remaining(state, *state.live.at(worker.holder->job), now);
+           TimeLeftText(state, *state.live.at(worker.holder->job), now);
   }
   if (!worker.strays.empty()) {
     const job::RankKey& stray = worker.strays.front();

@@ -1,6 +1,7 @@
 // Jobs that pass the head of the queue, under many seeds. Sites have two models of device. Jobs
-// have all sizes, and end by their time limits or before; some have none. What the core decides is
-// held against a book of its own: when the head would start by the ends that are certain.
+// have all sizes, and end by their time limits or before; some have none. Leases take idle devices
+// for a time. What the core decides is held against a book of its own: when the head would start by
+// the ends that are certain.
 // TRAINCTL_SEED=n replays one seed.
 #include <gtest/gtest.h>
 
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/lease_wish.h"
 #include "server/core/step.h"
 #include "tests/sanitized.h"
 
@@ -28,6 +30,7 @@ struct Slot {
   std::string model;
   base::JobId job;                    // 0: free
   std::optional<int64_t> latest_end;  // of the job; nullopt: it has no time limit
+  int64_t leased_until = 0;           // 0: it is under no lease
 };
 
 struct Run {
@@ -47,17 +50,19 @@ class Site {
   }
 
   void Disturb() {
-    if (running_.empty() || Below(5) < 2) return Submit();
+    if (Below(20) == 0) return Lend();
+    if (!SomethingEnds() || Below(5) < 2) return Submit();
     EndNext();
   }
 
   // Ends all that runs: then nothing may wait.
   void Settle() {
-    while (!running_.empty() && !testing::Test::HasFailure()) EndNext();
+    while (SomethingEnds() && !testing::Test::HasFailure()) EndNext();
     if (!waiting_.empty()) ADD_FAILURE() << base::ToString(waiting_.begin()->second) << " starves";
   }
 
   int64_t passed() const { return passed_; }
+  int64_t leases() const { return leases_; }
 
  private:
   using Place = std::pair<int64_t, base::JobId>;  // in the queue's order: −priority, id
@@ -89,20 +94,63 @@ class Site {
     spec.resources.priority = Below(6) == 0 ? 60 : 50;
     if (Below(5) > 0) spec.resources.time_limit_seconds = kLimits[Below(6)];
     if (Below(4) == 0) spec.resources.constraints["gpu.memory"] = ">=100GiB";
-    if (Models(spec).empty()) return;
+    if (Models(spec, true).empty()) return;
     const base::JobId id{state_.next_job};
     specs_[id] = spec;
     waiting_.insert(PlaceOf(id));
     Feed(JobsSubmitted{"r", "", {{spec, job::Inspection(), std::nullopt}}});
   }
 
+  // A lease that begins now, of idle devices.
+  void Lend() {
+    const LeaseWish wish{
+        .devices = 1 + Below(3), .start = now_.wall, .length_us = (120 + Below(1'000)) * kSecond};
+    const auto row = NewLease(state_, wish, "", now_);
+    const bool are_idle = row && std::ranges::all_of(row->workers, [&](const auto& worker) {
+                            return slots_.at(worker).job == base::JobId();
+                          });
+    if (!are_idle) return;
+    reserved_.reset();  // it goes before all
+    for (const std::string& worker : row->workers)
+      slots_.at(worker).leased_until = now_.steady + (row->end - now_.wall);
+    ++leases_;
+    Feed(LeaseMade{*row});
+  }
+
+  void Pass(int64_t until) {
+    now_.wall += until - now_.steady;
+    now_.steady = until;
+  }
+
+  // Of the next lease that ends; 0: there is none.
+  int64_t NextReturn() const {
+    int64_t next = 0;
+    for (const auto& [name, slot] : slots_) {
+      const int64_t at = slot.leased_until;
+      if (at != 0 && (next == 0 || at < next)) next = at;
+    }
+    return next;
+  }
+
+  bool SomethingEnds() const { return !running_.empty() || NextReturn() != 0; }
+
+  void Return(int64_t at) {
+    Pass(at);
+    for (auto& [name, slot] : slots_) {
+      if (slot.leased_until == at) slot.leased_until = 0;
+    }
+    Feed(Tick{});
+  }
+
   void EndNext() {
     const auto next = std::ranges::min_element(
         running_, {}, [](const auto& entry) { return entry.second.true_end; });
+    const int64_t lease = NextReturn();
+    if (lease != 0 && (next == running_.end() || lease <= next->second.true_end))
+      return Return(lease);
     const auto [id, run] = *next;
     running_.erase(next);
-    now_.wall += run.true_end - now_.steady;
-    now_.steady = run.true_end;
+    Pass(run.true_end);
     for (auto& [name, slot] : slots_) {
       if (slot.job == id) slot.job = {};
     }
@@ -148,6 +196,7 @@ class Site {
       const bool is_rank = std::ranges::find(run.workers, name) != run.workers.end();
       if (!is_rank && !(spec.exclusive && hosts.contains(slot.host))) continue;
       ASSERT_EQ(slot.job, base::JobId()) << name << " is given to " << base::ToString(id);
+      EXPECT_EQ(slot.leased_until, 0) << name << " is leased";
       slot.job = id;
       slot.latest_end = std::nullopt;
       if (limit) slot.latest_end = now_.steady + *limit * kSecond + state_.options.stop_grace_us;
@@ -188,14 +237,18 @@ class Site {
     }
   }
 
+  // Of those for which enough devices are under no lease.
   std::optional<Place> Head() const {
-    return waiting_.empty() ? std::nullopt : std::optional(*waiting_.begin());
+    const auto head = std::ranges::find_if(
+        waiting_, [&](const Place& place) { return !Models(specs_.at(place.second)).empty(); });
+    return head == waiting_.end() ? std::nullopt : std::optional(*head);
   }
 
-  // Those of which the site has enough for the job.
-  std::set<std::string> Models(const job::JobSpec& spec) const {
+  // Those of which the site has enough for the job, with those under a lease or without.
+  std::set<std::string> Models(const job::JobSpec& spec, bool with_leased = false) const {
     std::map<std::string, int64_t> counts;
-    for (const auto& [name, slot] : slots_) ++counts[slot.model];
+    for (const auto& [name, slot] : slots_)
+      counts[slot.model] += with_leased || slot.leased_until == 0;
     std::set<std::string> models;
     for (const auto& [model, count] : counts) {
       const bool is_large = model == "H200" || spec.resources.constraints.empty();
@@ -205,6 +258,7 @@ class Site {
   }
 
   Time FreeAt(const Slot& slot) const {
+    if (slot.leased_until != 0) return slot.leased_until;
     return slot.job == base::JobId() ? Time(now_.steady) : slot.latest_end;
   }
 
@@ -245,24 +299,33 @@ class Site {
   std::optional<Place> head_;
   Time reserved_;
   int64_t passed_ = 0;
+  int64_t leases_ = 0;
 };
 
-int64_t Simulate(uint64_t seed) {
+struct Seen {
+  int64_t passed = 0;
+  int64_t leases = 0;
+};
+
+void Simulate(uint64_t seed, Seen* seen) {
   SCOPED_TRACE("TRAINCTL_SEED=" + std::to_string(seed));
   Site site(seed);
   for (int event = 0; event < kEvents && !testing::Test::HasFailure(); ++event) site.Disturb();
   site.Settle();
-  return site.passed();
+  seen->passed += site.passed();
+  seen->leases += site.leases();
 }
 
 TEST(Backfill, NeverDelaysTheHeadOfTheQueueAndStarvesNobody) {
   if (const char* seed = std::getenv("TRAINCTL_SEED")) {
-    Simulate(std::strtoull(seed, nullptr, 10));
+    Seen one;
+    Simulate(std::strtoull(seed, nullptr, 10), &one);
     return;
   }
-  int64_t passed = 0;
-  for (uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) passed += Simulate(seed);
-  EXPECT_GT(passed, 2 * static_cast<int64_t>(kSeeds)) << "hardly a job passes another";
+  Seen seen;
+  for (uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) Simulate(seed, &seen);
+  EXPECT_GT(seen.passed, 2 * static_cast<int64_t>(kSeeds)) << "hardly a job passes another";
+  EXPECT_GT(seen.leases, static_cast<int64_t>(kSeeds)) << "hardly a device is leased";
 }
 
 }  // namespace
