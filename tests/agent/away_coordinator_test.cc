@@ -1,5 +1,5 @@
-// The coordinator is away for an hour: training goes on, and what was said meanwhile is delivered
-// once and in order, within the bounds of the rank's files. With both real sides: spool, log and
+// The coordinator is away for an hour: training goes on. What was said meanwhile is delivered once
+// and in order, within the bounds of the rank's files. With both real sides: spool, log and
 // relay of the worker's host; wire, scheduler and log files of the coordinator's. Time is a fake
 // clock's.
 #include <gmock/gmock.h>

@@ -167,19 +167,19 @@ base::Result<v1::CancelResponse> FakeApi::Cancel(const v1::CancelRequest& reques
 
 base::Result<v1::RemoveWorkerResponse> FakeApi::RemoveWorker(
     const v1::RemoveWorkerRequest& request) {
+  if (fake_->unreachable) return Unreachable();
   const auto removed = std::erase_if(
       fake_->workers, [&](const auto& worker) { return worker.name() == request.worker(); });
   if (removed == 0)
-  if (fake_->unreachable) return Unreachable();
     return base::Error{base::Code::kNotFound, "no worker '" + request.worker() + "'"};
   return v1::RemoveWorkerResponse();
 }
 
 base::Result<v1::DrainResponse> FakeApi::Drain(const v1::DrainRequest& request) {
+  if (fake_->unreachable) return Unreachable();
   v1::DrainResponse response;
   bool found = false;
   for (v1::WorkerView& worker : fake_->workers) {
-  if (fake_->unreachable) return Unreachable();
     if (worker.name() != request.target() && worker.host() != request.target()) continue;
     found = true;
     worker.mutable_drain()->set_target(request.target());
@@ -192,10 +192,10 @@ base::Result<v1::DrainResponse> FakeApi::Drain(const v1::DrainRequest& request) 
 }
 
 base::Result<v1::CreateLeaseResponse> FakeApi::CreateLease(const v1::CreateLeaseRequest& request) {
+  if (fake_->unreachable) return Unreachable();
   v1::CreateLeaseResponse response;
   v1::Lease& lease = *response.mutable_lease();
   lease.set_name(request.name().empty() ? "lease-1" : request.name());
-  if (fake_->unreachable) return Unreachable();
   lease.set_owner("ann");
   lease.set_state("UPCOMING");
   lease.set_start(request.wish().start());
@@ -207,10 +207,10 @@ base::Result<v1::CreateLeaseResponse> FakeApi::CreateLease(const v1::CreateLease
 }
 
 base::Result<v1::FindLeaseResponse> FakeApi::FindLease(const v1::FindLeaseRequest& request) {
+  if (fake_->unreachable) return Unreachable();
   v1::FindLeaseResponse response;
   response.set_start(request.wish().start());
   response.add_workers("a/0");
-  if (fake_->unreachable) return Unreachable();
   return response;
 }
 
@@ -220,10 +220,10 @@ base::Result<v1::LeasesResponse> FakeApi::Leases() {
 }
 
 base::Result<v1::ExtendLeaseResponse> FakeApi::ExtendLease(const v1::ExtendLeaseRequest& request) {
+  if (fake_->unreachable) return Unreachable();
   v1::ExtendLeaseResponse response;
   for (v1::Lease& lease : *fake_->leases.mutable_leases()) {
     if (lease.name() != request.name()) continue;
-  if (fake_->unreachable) return Unreachable();
     lease.set_end(lease.end() + request.seconds() * 1'000'000);
     *response.mutable_lease() = lease;
     return response;
@@ -232,10 +232,10 @@ base::Result<v1::ExtendLeaseResponse> FakeApi::ExtendLease(const v1::ExtendLease
 }
 
 base::Result<v1::DeleteLeaseResponse> FakeApi::DeleteLease(const v1::DeleteLeaseRequest& request) {
+  if (fake_->unreachable) return Unreachable();
   v1::DeleteLeaseResponse response;
   auto& leases = *fake_->leases.mutable_leases();
   for (auto lease = leases.begin(); lease != leases.end(); ++lease) {
-  if (fake_->unreachable) return Unreachable();
     if (lease->name() != request.name()) continue;
     *response.mutable_lease() = *lease;
     leases.erase(lease);
@@ -245,10 +245,10 @@ base::Result<v1::DeleteLeaseResponse> FakeApi::DeleteLease(const v1::DeleteLease
 }
 
 base::Result<v1::UndrainResponse> FakeApi::Undrain(const v1::UndrainRequest& request) {
+  if (fake_->unreachable) return Unreachable();
   bool found = false;
   v1::UndrainResponse response;
   for (v1::WorkerView& worker : fake_->workers) {
-  if (fake_->unreachable) return Unreachable();
     if (worker.name() != request.target() && worker.host() != request.target()) continue;
     if (worker.has_drain() && !std::exchange(found, true))
       response.add_ended("the drain of " + request.target());
@@ -265,10 +265,10 @@ base::Result<v1::UndrainResponse> FakeApi::Undrain(const v1::UndrainRequest& req
 }
 
 base::Result<v1::FenceResponse> FakeApi::Fence(const v1::FenceRequest& request) {
+  if (fake_->unreachable) return Unreachable();
   for (const v1::WorkerView& worker : fake_->workers) {
     if (worker.name() != request.worker()) continue;
     if (worker.state() != "LOST")
-  if (fake_->unreachable) return Unreachable();
       return base::Error{base::Code::kConflict,
                          "worker '" + worker.name() + "' is " + worker.state()};
     fake_->fenced.push_back(worker.name());
@@ -278,10 +278,10 @@ base::Result<v1::FenceResponse> FakeApi::Fence(const v1::FenceRequest& request) 
 }
 
 base::Result<v1::AuditResponse> FakeApi::Audit(const v1::AuditRequest& request) {
+  if (fake_->unreachable) return Unreachable();
   fake_->audit_request = request;
   return fake_->audit;
 }
-  if (fake_->unreachable) return Unreachable();
 
 namespace {
 
@@ -297,33 +297,33 @@ v1::Token TokenOf(const v1::CreateTokenRequest& request, size_t id) {
 }  // namespace
 
 base::Result<v1::CreateTokenResponse> FakeApi::CreateToken(const v1::CreateTokenRequest& request) {
+  if (fake_->unreachable) return Unreachable();
   fake_->tokens.push_back(request);
   v1::CreateTokenResponse response;
   *response.mutable_token() = TokenOf(request, fake_->tokens.size());
-  if (fake_->unreachable) return Unreachable();
   response.set_text("trainctl_secret");
   return response;
 }
 
 base::Result<v1::ListTokensResponse> FakeApi::ListTokens() {
+  if (fake_->unreachable) return Unreachable();
   v1::ListTokensResponse response;
   for (size_t i = 0; i < fake_->tokens.size(); ++i)
     *response.add_tokens() = TokenOf(fake_->tokens[i], i + 1);
-  if (fake_->unreachable) return Unreachable();
   return response;
 }
 
 base::Result<v1::RevokeTokenResponse> FakeApi::RevokeToken(const v1::RevokeTokenRequest& request) {
+  if (fake_->unreachable) return Unreachable();
   fake_->revoked_tokens.push_back(request.id());
   return v1::RevokeTokenResponse();
 }
-  if (fake_->unreachable) return Unreachable();
 
 base::Result<v1::BackupResponse> FakeApi::Backup(const v1::BackupRequest& request) {
+  if (fake_->unreachable) return Unreachable();
   fake_->backups.push_back(request.path());
   v1::BackupResponse response;
   response.set_bytes(3 << 20);
-  if (fake_->unreachable) return Unreachable();
   response.set_jobs(12);
   return response;
 }
