@@ -22,8 +22,8 @@ struct HostUse {
 // The jobs with which the run shared processors. None: it ran alone, or its host had some to spare.
 std::vector<Neighbour> SharedWith(const HostUse& use);
 
-// How far its host's processors were used, in %, where that is all of them, and neither the run nor
-// another job of the site explains it.
+// How far its host's processors were used, in %. Only where that is all of them, and neither the
+// run nor another job of the site explains it.
 std::optional<double> ForeignLoad(const HostUse& use);
 
 // Either of the two: its times are not those of a host of its own.

@@ -343,8 +343,8 @@ JobProgress Progress(const Job& job);
 // step yet, or has made the last one.
 std::optional<double> RemainingSeconds(const State& state, const Job& job, const Now& now);
 
-// How long the job's live attempt goes on: until its last step (RemainingSeconds), or until it is
-// stopped by its time limit or for a lease, whatever comes first.
+// How long the job's live attempt goes on: until its last step (RemainingSeconds), its time limit's
+// end, or the stop for a lease. The first of them counts.
 enum class Bound { kSteps, kTimeLimit, kLease };
 struct TimeLeft {
   double seconds = 0;
