@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
 
 namespace trainctl::advice {
 namespace {
@@ -25,6 +28,33 @@ std::vector<Way*> AskedFirst(Ways* ways) {
 // apart. A trial of a way has them: where nothing else was measured, its time counts.
 bool MayTakeTrial(const Way& way) {
   return way.job.offload_optimizer && !way.job.exclusive && way.time && way.time->earlier_runs == 0;
+}
+
+// Of a way on as many devices, with its weights in as many bits, a process starts and loads alike.
+using StartAlike = std::pair<int64_t, std::optional<job::Quantize>>;
+
+StartAlike StartOf(const Way& way) { return {way.job.devices, way.job.quantize}; }
+
+// Ways that were not asked for start as those that were, as the first of them at the least. A start
+// that is known of one and guessed of another would put them in a wrong order.
+void ShareStarts(const std::vector<Way*>& asked, Ways* ways) {
+  std::map<StartAlike, const job::TimeEstimate*> known;
+  const job::TimeEstimate* first = nullptr;
+  for (const Way* way : asked) {
+    if (!way->time || way->time->start_runs == 0) continue;
+    if (first == nullptr) first = &*way->time;
+    known.emplace(StartOf(*way), &*way->time);
+  }
+  if (first == nullptr) return;
+  for (size_t i = asked.size() - 1; i < ways->fitting.size(); ++i) {
+    Way& way = ways->fitting[i];
+    if (!way.time) continue;
+    const auto found = known.find(StartOf(way));
+    const job::TimeEstimate& told = found == known.end() ? *first : *found->second;
+    job::CountStart({way.time->device_name, told.start_seconds, told.load_seconds, told.start_runs,
+                     told.start_source},
+                    &*way.time);
+  }
 }
 
 }  // namespace
@@ -54,6 +84,7 @@ void TakeEarlierTimes(const std::vector<job::SiteDevice>& devices, const Predict
       if (time && time->earlier_runs > 0) untold[i]->time = time;
     }
   }
+  ShareStarts(asked, ways);
   if (ways->asked.time) job::CountPower(told.powers, &*ways->asked.time);
   for (Way& way : ways->fitting) {
     if (way.time) job::CountPower(told.powers, &*way.time);

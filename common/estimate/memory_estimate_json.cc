@@ -28,10 +28,12 @@ constexpr auto kTimeFields = [](auto& fields, auto& time) {
   fields.Member("training_seconds", time.training_seconds);
   fields.Member("total_seconds", time.total_seconds);
   fields.Member("earlier_runs", time.earlier_runs);
+  fields.MemberIfAny("disturbed", time.disturbed);
   fields.Member("device_name", time.device_name);
   fields.MemberOrDefault("start_seconds", time.start_seconds);
   fields.MemberOrDefault("load_seconds", time.load_seconds);
   fields.MemberOrDefault("start_runs", time.start_runs);
+  fields.NamedOrDefault("start_source", time.start_source, ParseStartSource);
 };
 
 constexpr auto kPredictionFields = [](auto& fields, auto& prediction) {

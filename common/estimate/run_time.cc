@@ -1,8 +1,10 @@
 #include "common/estimate/run_time.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "common/base/size.h"
 #include "common/estimate/device_rates.h"
@@ -65,11 +67,30 @@ std::string RunsText(int64_t runs) {
 std::string StartText(const TimeEstimate& estimate) {
   if (estimate.start_runs == 0) return "";
   const double seconds = estimate.start_seconds + estimate.load_seconds;
+  const char* of = estimate.start_source == StartSource::kAlike   ? ""
+                   : estimate.start_source == StartSource::kModel ? " of this model"
+                                                                  : " of other models";
   return "; " + SecondsText(seconds, 2) + " until its first step, as in " +
-         RunsText(estimate.start_runs);
+         RunsText(estimate.start_runs) + of;
 }
 
+constexpr std::array<std::pair<StartSource, std::string_view>, 3> kSourceNames = {
+    {{StartSource::kAlike, "alike"},
+     {StartSource::kModel, "model"},
+     {StartSource::kOtherModels, "other models"}}};
+
 }  // namespace
+
+std::string_view Name(StartSource source) {
+  return std::ranges::find(kSourceNames, source, [](const auto& row) { return row.first; })->second;
+}
+
+std::optional<StartSource> ParseStartSource(std::string_view name) {
+  for (const auto& [source, its_name] : kSourceNames) {
+    if (its_name == name) return source;
+  }
+  return std::nullopt;
+}
 
 std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection& inspection,
                                          std::string_view device_name, bool holds_gradients) {
@@ -92,6 +113,7 @@ std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspe
   TimeEstimate estimate =
       Whole(plan->job, inspection, *plan, earlier.device_name, earlier.step_seconds, earlier.runs);
   estimate.device_watts = earlier.watts;
+  estimate.disturbed = earlier.disturbed;
   return estimate;
 }
 
@@ -101,11 +123,14 @@ void CountPower(const std::vector<DevicePower>& measured, TimeEstimate* estimate
 }
 
 void CountStart(const EarlierStarts& measured, TimeEstimate* estimate) {
-  estimate->total_seconds += measured.start_seconds - estimate->start_seconds +
-                             measured.load_seconds - estimate->load_seconds;
+  const bool is_of_model = measured.source != StartSource::kOtherModels;
+  const double load = is_of_model ? measured.load_seconds : estimate->load_seconds;
+  estimate->total_seconds +=
+      measured.start_seconds - estimate->start_seconds + load - estimate->load_seconds;
   estimate->start_seconds = measured.start_seconds;
-  estimate->load_seconds = measured.load_seconds;
+  estimate->load_seconds = load;
   estimate->start_runs = measured.runs;
+  estimate->start_source = measured.source;
 }
 
 std::string TimeText(const TimeEstimate& estimate) {
@@ -115,7 +140,7 @@ std::string TimeText(const TimeEstimate& estimate) {
          SecondsText(estimate.training_seconds, 2) + " of it training (" +
          SecondsText(estimate.step_seconds, 3) + " a step), predicted from " + source +
          (estimate.earlier_runs == 0 ? " of " : " on ") + estimate.device_name +
-         StartText(estimate);
+         (estimate.disturbed ? ", whose host others used too" : "") + StartText(estimate);
 }
 
 }  // namespace trainctl::job

@@ -1,9 +1,10 @@
 // How long a job will take: a prediction. It comes from earlier runs of the same shape on the same
 // device, if there are any. Else it comes from floating point operations and bytes at the device's
 // rates (step_time.h). Evaluation is a third of training. Start and load are those of earlier runs
-// of the model on the device. Else loading is counted at 2 GB/s, and 10 s to start. On GPUs the
-// first step takes longer, since kernels are loaded meanwhile. Of a job that goes on from a
-// checkpoint only what remains is counted. Pure, thread-safe.
+// of the model on the device. Where only other models ran there, the start is theirs, and loading
+// is counted at 2 GB/s. Where nothing ran, a start is 10 s. On GPUs the first step takes longer,
+// since kernels are loaded meanwhile. Of a job that goes on from a checkpoint only what remains is
+// counted. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,27 @@
 
 namespace trainctl::job {
 
+// Which runs a start is taken from, the nearest to the job first.
+enum class StartSource {
+  kAlike,        // of the same StartKey
+  kModel,        // of the model, on other devices or with other weights
+  kOtherModels,  // these tell how long a process takes, not how long the model loads
+};
+
+std::string_view Name(StartSource source);  // "alike" | "model" | "other models"
+std::optional<StartSource> ParseStartSource(std::string_view name);
+
 struct TimeEstimate {
   double step_seconds = 0;      // of one optimizer step
   double training_seconds = 0;  // the training loop: what the runs' `time` is compared with
   double total_seconds = 0;     // with start, load and evaluation
   int64_t earlier_runs = 0;     // that the step is taken from; 0: from rates
+  bool disturbed = false;       // other work on their hosts slowed these runs
   std::string device_name;
-  double start_seconds = 0;                 // from the placement until the rank's process loads
-  double load_seconds = 0;                  // what the runs' `load_seconds` is compared with
-  int64_t start_runs = 0;                   // that these two are taken from; 0: from bytes
+  double start_seconds = 0;  // from the placement until the rank's process loads
+  double load_seconds = 0;   // what the runs' `load_seconds` is compared with
+  int64_t start_runs = 0;    // that these are taken from; 0: from bytes
+  StartSource start_source = StartSource::kAlike;  // of other models: the start alone
   std::optional<double> device_watts = {};  // that one device draws; nullopt: no run measured it
 };
 
@@ -37,6 +50,7 @@ struct EarlierRuns {
   int64_t runs = 0;
   base::JobId latest;
   std::optional<double> watts = {};  // of one device: the median of the runs' means
+  bool disturbed = false;            // other work on their hosts slowed them all
 };
 
 // What one device of this model drew while jobs of any shape ran on it: the median of their means.
@@ -46,12 +60,13 @@ struct DevicePower {
   int64_t runs = 0;  // that SUCCEEDED
 };
 
-// What runs of the same start took until their first step, on devices of one model. Medians.
+// What runs took until their first step, on devices of one model. Medians.
 struct EarlierStarts {
   std::string device_name;
   double start_seconds = 0;  // from the placement until the rank's process loads
   double load_seconds = 0;
   int64_t runs = 0;  // that SUCCEEDED
+  StartSource source = StartSource::kAlike;
 };
 
 // Of one job, by device, the one that ran last first.
@@ -67,8 +82,10 @@ struct EarlierTimes {
 std::string ShapeKey(const JobSpec& job, const Inspection& inspection);
 
 // As well, of what start and load depend on: the model and how its weights are had, quantization,
-// strategy, devices, and whether a checkpoint is read. The device's name stands for its host.
+// devices, and whether a checkpoint is read. The device's name stands for its host.
 std::string StartKey(const JobSpec& job, const Inspection& inspection);
+// As well: the shape of the model alone.
+std::string ModelKey(const Inspection& inspection);
 
 // From FLOPs and bytes. nullopt: the device is not in the table of rates, or the data do not make a
 // step. holds_gradients as in gradient_holding.h.
@@ -83,13 +100,15 @@ std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspe
 // The estimate's device_watts where runs of its own shape have not told them.
 void CountPower(const std::vector<DevicePower>& measured, TimeEstimate* estimate);
 
-// Start and load as these runs took, in place of what was estimated.
+// Start and load as these runs took, in place of what was estimated. Of runs of other models the
+// start alone.
 void CountStart(const EarlierStarts& measured, TimeEstimate* estimate);
 
 // One of the first two texts. The third is added if earlier runs tell how long the start takes.
-//   "1h 3min, 58min of it training (0.84 s a step), predicted from 3 earlier runs on NVIDIA H200"
+//   "1h 3min, 58min of it training (0.84 s a step), predicted from 3 earlier runs on NVIDIA H200
+//   [, whose host others used too]"
 //   "…, predicted from the rates of NVIDIA H200"
-//   "…; 14 s until its first step, as in 2 earlier runs"
+//   "…; 14 s until its first step, as in 2 earlier runs [of this model | of other models]"
 std::string TimeText(const TimeEstimate& estimate);
 
 }  // namespace trainctl::job

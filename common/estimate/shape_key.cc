@@ -61,13 +61,18 @@ void AddMethod(std::ostream& key, const JobSpec& job, const ModelShape& model) {
 
 }  // namespace
 
+std::string ModelKey(const Inspection& inspection) {
+  std::ostringstream key;
+  AddModel(key, inspection.model);
+  return key.str();
+}
+
 std::string StartKey(const JobSpec& asked, const Inspection& inspection) {
   const JobSpec job = ResolveJob(asked);
   std::ostringstream key;
   AddModel(key, inspection.model);
-  key << " init " << static_cast<int>(job.model.init) << " precision "
-      << static_cast<int>(job.precision) << " strategy " << static_cast<int>(job.strategy)
-      << " devices " << job.devices << " resumes " << job.checkpoint.resume_from.has_value();
+  key << " init " << static_cast<int>(job.model.init) << " devices " << job.devices << " resumes "
+      << job.checkpoint.resume_from.has_value();
   if (job.quantize) key << " quantize " << static_cast<int>(*job.quantize);
   if (!Trains(job)) key << " texts";  // no data are read
   return key.str();

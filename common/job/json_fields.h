@@ -73,6 +73,11 @@ class FieldReader {
       Fail(key, "'" + name + "' is not known");
   }
 
+  // As well; it may be absent, as older writers leave it: the target keeps its value.
+  template <class T>
+  void NamedOrDefault(std::string_view key, T& value, std::optional<T> (*parse)(std::string_view)) {
+    if (IsPresent(key)) Named(key, value, parse);
+  }
   // As well; absent where there is none.
   template <class T>
   void NamedIfAny(std::string_view key, std::optional<T>& value,
@@ -157,6 +162,11 @@ class FieldWriter {
   template <class T>
   void Named(std::string_view key, const T& value, std::optional<T> (*)(std::string_view)) {
     Add(key, JsonNode(Name(value)));
+  }
+  template <class T>
+  void NamedOrDefault(std::string_view key, const T& value,
+                      std::optional<T> (*parse)(std::string_view)) {
+    Named(key, value, parse);
   }
   template <class T>
   void NamedIfAny(std::string_view key, const std::optional<T>& value,

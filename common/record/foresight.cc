@@ -69,7 +69,7 @@ std::vector<ForesightRow> ForesightRows(const job::Prediction& prediction,
   }
   if (prediction.time && IsUndisturbed(detail)) {
     const job::TimeEstimate& time = *prediction.time;
-    if (time.start_runs > 0)
+    if (time.start_runs > 0 && time.start_source != job::StartSource::kOtherModels)
       rows.push_back(RowOf(job::Metric::kLoadSeconds, time.load_seconds, summaries));
     if (CountsOwnSteps(detail))
       rows.push_back(RowOf(job::Metric::kTimeSeconds, time.training_seconds, summaries));

@@ -11,13 +11,17 @@ v1::DeviceRuns ToWire(const job::EarlierRuns& runs) {
   message.set_runs(runs.runs);
   message.set_latest_job(base::ToString(runs.latest));
   if (runs.watts) message.set_watts(*runs.watts);
+  message.set_disturbed(runs.disturbed);
   return message;
 }
 
 job::EarlierRuns FromWire(const v1::DeviceRuns& message) {
-  return {message.device_name(), message.step_seconds(), message.runs(),
+  return {message.device_name(),
+          message.step_seconds(),
+          message.runs(),
           base::ParseJobId(message.latest_job()).value_or(base::JobId()),
-          message.has_watts() ? std::optional(message.watts()) : std::nullopt};
+          message.has_watts() ? std::optional(message.watts()) : std::nullopt,
+          message.disturbed()};
 }
 
 v1::DevicePower ToWire(const job::DevicePower& power) {
@@ -38,11 +42,13 @@ v1::DeviceStarts ToWire(const job::EarlierStarts& starts) {
   message.set_start_seconds(starts.start_seconds);
   message.set_load_seconds(starts.load_seconds);
   message.set_runs(starts.runs);
+  message.set_source(std::string(job::Name(starts.source)));
   return message;
 }
 
 job::EarlierStarts FromWire(const v1::DeviceStarts& message) {
-  return {message.device_name(), message.start_seconds(), message.load_seconds(), message.runs()};
+  return {message.device_name(), message.start_seconds(), message.load_seconds(), message.runs(),
+          job::ParseStartSource(message.source()).value_or(job::StartSource::kAlike)};
 }
 
 v1::ShapeRuns ToWire(const job::EarlierTimes& times) {

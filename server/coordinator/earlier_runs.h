@@ -13,9 +13,10 @@ namespace trainctl::coordinator {
 
 // What a job's time depends on.
 struct RunKeys {
-  std::string shape;  // job::ShapeKey
-  std::string start;  // job::StartKey
+  std::string shape, start, model;  // job::ShapeKey, StartKey, ModelKey
 };
+
+RunKeys KeysOf(const job::JobSpec& job, const job::Inspection& inspection);
 
 struct RunsFound {
   std::vector<job::EarlierTimes> jobs;   // in the order asked

@@ -29,8 +29,7 @@ advice::TimesTold PredictTimes(store::Reader& reader, const job::Inspection& ins
                                const std::vector<advice::TimeQuestion>& questions) {
   std::vector<RunKeys> keys;
   for (const advice::TimeQuestion& question : questions) {
-    keys.push_back(
-        {job::ShapeKey(question.job, inspection), job::StartKey(question.job, inspection)});
+    keys.push_back(KeysOf(question.job, inspection));
   }
   const auto earlier = FindEarlierRuns(reader, keys);
   advice::TimesTold told;

@@ -83,7 +83,7 @@ base::Result<std::vector<coordinator::RunKeys>> DecodeKeys(const v1::EarlierRuns
     if (!spec) return spec.error();
     const auto inspection = job::InspectionFromJson(job.inspection_json());
     if (!inspection) return inspection.error();
-    keys.push_back({job::ShapeKey(*spec, *inspection), job::StartKey(*spec, *inspection)});
+    keys.push_back(coordinator::KeysOf(*spec, *inspection));
   }
   return keys;
 }

@@ -228,5 +228,31 @@ TEST(EarlierTimes, WaysThatAreNotAskedForHaveTheirEnergyToo) {
   EXPECT_EQ(ways.fitting.back().energy_joules(), 6000);
 }
 
+// Ways that cost the same in their loop but for memory.
+TEST(EarlierTimes, AKnownStartPutsNoWayBeforeOneThatIsNotAskedFor) {
+  constexpr size_t kMany = 600;
+  const auto time = [](double loop, double start, int64_t runs) {
+    return job::TimeEstimate{.total_seconds = loop + start,
+                             .device_name = "NVIDIA H200",
+                             .start_seconds = start,
+                             .start_runs = runs};
+  };
+  Ways ways;
+  ways.asked.time = time(5, 10, 0);
+  for (size_t i = 0; i < kMany; ++i)
+    ways.fitting.push_back({.time = time(5 + 0.001 * static_cast<double>(i), 10, 0)});
+  ways.fitting.back().job.devices = 2;  // of which no run is asked for
+  const PredictTimes predict = [&](const std::vector<TimeQuestion>& questions) {
+    TimesTold told;
+    for (size_t i = 0; i < questions.size(); ++i)
+      told.times.push_back(time(6 + 0.001 * static_cast<double>(i), 1, 3));
+    return told;
+  };
+  TakeEarlierTimes({{.kind = job::DeviceKind::kCuda, .name = "NVIDIA H200"}}, predict, &ways);
+  for (const Way& way : ways.fitting) EXPECT_EQ(way.time->start_seconds, 1);
+  EXPECT_NEAR(ways.fitting[kMany - 2].time->total_seconds, 5.598 + 1, 1e-9);
+  EXPECT_NEAR(ways.fitting.back().time->total_seconds, 5.599 + 1, 1e-9);
+}
+
 }  // namespace
 }  // namespace trainctl::advice

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/estimate/device_rates.h"
+#include "common/estimate/predict_time.h"
 #include "common/estimate/prediction.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/job/valid_job.h"
@@ -268,6 +269,34 @@ TEST(CountStart, TakesWhatEarlierRunsTookInPlaceOfTheModel) {
   EXPECT_THAT(TimeText(estimate), HasSubstr("; 12 s until its first step, as in 2 earlier runs"));
 }
 
+TEST(CountStart, OfOtherModelsTakesTheStartAlone) {
+  TimeEstimate estimate = *EstimateTime(Bf16(8), FullRows(TinyLlama().model, 512), kH200);
+  const double load = estimate.load_seconds;
+  CountStart({kH200, 1, 90, 3, StartSource::kOtherModels}, &estimate);
+  EXPECT_EQ(estimate.start_seconds, 1);
+  EXPECT_EQ(estimate.load_seconds, load) << "another model loads for as long as it is large";
+  EXPECT_THAT(TimeText(estimate), HasSubstr("as in 3 earlier runs of other models"));
+}
+
+// What a shape that never ran is predicted to take until its first step.
+double UntilFirstStep(const std::vector<EarlierStarts>& starts, std::string_view device) {
+  const TimeEstimate time =
+      *PredictTime(Bf16(8), FullRows(TinyLlama().model, 512), device, false, {.starts = starts});
+  return time.start_seconds + time.load_seconds;
+}
+
+TEST(PredictTime, StartsAsTheNearestRunsOnTheKindOfDevice) {
+  const char *slot = "CPU slot (2 threads)", *wide = "CPU slot (4 threads)";
+  const EarlierStarts other{slot, 1, 5, 2, StartSource::kOtherModels};
+  const EarlierStarts model{wide, 2, 1, 2, StartSource::kModel};
+  const double load = UntilFirstStep({}, slot) - 10;
+  EXPECT_DOUBLE_EQ(UntilFirstStep({other}, slot), 1 + load);
+  EXPECT_DOUBLE_EQ(UntilFirstStep({other}, wide), 1 + load) << "a process starts alike there";
+  EXPECT_DOUBLE_EQ(UntilFirstStep({other, model}, slot), 3);
+  EXPECT_DOUBLE_EQ(UntilFirstStep({model, {slot, 4, 1, 2, StartSource::kModel}}, slot), 5);
+  EXPECT_GT(UntilFirstStep({other, model}, kH200), 10) << "no GPU starts as a CPU slot does";
+}
+
 TEST(StartKey, IsEqualForRunsThatLoadAlike) {
   const Inspection inspection = FullRows(TinyLlama().model, 512);
   const std::string key = StartKey(Bf16(8), inspection);
@@ -278,6 +307,7 @@ TEST(StartKey, IsEqualForRunsThatLoadAlike) {
   };
   EXPECT_EQ(changed([](JobSpec& job) {
               job.train.micro_batch_size = 2, job.train.max_steps = 7, job.data.path = "/other";
+              job.precision = Precision::k32True, job.activation_checkpointing = 1;
             }),
             key);
   EXPECT_EQ(StartKey(Bf16(8), FullRows(TinyLlama().model, 64)), key);
@@ -340,6 +370,10 @@ TEST(EstimateTimeFromRuns, TakesTheirStepAsItIs) {
       TimeText(estimate),
       HasSubstr("4 min 16 s of it training (0.5 s a step), predicted from 3 earlier runs on "
                 "NVIDIA H200"));
+  EarlierRuns slowed = earlier;
+  slowed.disturbed = true;
+  EXPECT_THAT(TimeText(*EstimateTimeFromRuns(Bf16(8), FullRows(TinyLlama().model, 512), slowed)),
+              HasSubstr("from 3 earlier runs on NVIDIA H200, whose host others used too"));
   EXPECT_THAT(
       TimeText({.step_seconds = 1230, .training_seconds = 2.4, .total_seconds = 12}),
       HasSubstr("12 s, 2.4 s of it training (20 min 30 s a step), predicted from the rates"));
@@ -407,6 +441,10 @@ TEST(PredictionJson, IsReadBackAndIsAMemoryEstimateToo) {
   const std::string text = ToJson(prediction);
   EXPECT_EQ(ToJson(*PredictionFromJson(text)), text);
   EXPECT_EQ(MemoryEstimateFromJson(text)->peak_allocated, prediction.memory.peak_allocated);
+  prediction.time->start_source = StartSource::kModel;
+  prediction.time->disturbed = true;
+  EXPECT_EQ(PredictionFromJson(ToJson(prediction))->time->start_source, StartSource::kModel);
+  EXPECT_TRUE(PredictionFromJson(ToJson(prediction))->time->disturbed);
   prediction.time.reset();
   EXPECT_FALSE(PredictionFromJson(ToJson(prediction))->time.has_value());
   EXPECT_TRUE(PredictionFromJson(ToJson(prediction.memory)).ok())

@@ -41,9 +41,56 @@ class PredictionTest : public testing::Test {
     return site_.Call(&Stub::Submit, request, &response);
   }
 
+  // A rank of a job that is submitted now, and trains.
+  job::RankKey Train(FakeWorker& worker, const std::string& id) {
+    v1::SubmitRequest forced = SubmitOf(TinyLlamaJob(), id);
+    forced.set_force(true);
+    EXPECT_TRUE(Submit(forced).ok());
+    const job::RankKey rank = worker.Start();
+    worker.BeginTraining(rank);
+    return rank;
+  }
+  void Finish(FakeWorker& worker, const job::RankKey& rank, double step_seconds) {
+    std::vector<job::MetricPoint> points;
+    for (const int64_t step : {0, 1, 2}) {
+      points.push_back(
+          {"step_seconds", step, std::nullopt, std::nullopt, step_seconds, 1'700'000'000'000'000});
+    }
+    worker.Report(rank, job::RankMetrics{points});
+    worker.Succeed(rank);
+    site_.WaitForState(base::ToString(rank.job), "FINISHED");
+  }
+
+  v1::EarlierRunsResponse Earlier(const std::vector<v1::JobSubmission>& jobs) {
+    v1::EarlierRunsRequest request;
+    for (const v1::JobSubmission& job : jobs) *request.add_jobs() = job;
+    v1::EarlierRunsResponse response;
+    EXPECT_TRUE(site_.Call(&Stub::EarlierRuns, request, &response).ok());
+    EXPECT_EQ(response.jobs_size(), static_cast<int>(jobs.size()));
+    return response;
+  }
+
   TestSite site_;
   FakeWorker worker_{"a/0"};
 };
+
+// The times of two that shared a host's processors are not those of one that had them to itself.
+TEST_F(PredictionTest, RunsThatOthersSlowedCountWhereThereAreNoOthers) {
+  FakeWorker beside("a/1");
+  beside.Connect(site_.channel());
+  const job::RankKey one = Train(worker_, "r1"), other = Train(beside, "r2");
+  Finish(worker_, one, 8);
+  Finish(beside, other, 10);
+  const v1::DeviceRuns slowed = Earlier({TinyLlamaJob()}).jobs(0).devices(0);
+  EXPECT_EQ(slowed.step_seconds(), 9);
+  EXPECT_EQ(slowed.runs(), 2);
+  EXPECT_TRUE(slowed.disturbed());
+  Finish(worker_, Train(worker_, "r3"), 2);
+  const v1::DeviceRuns alone = Earlier({TinyLlamaJob()}).jobs(0).devices(0);
+  EXPECT_EQ(alone.step_seconds(), 2);
+  EXPECT_EQ(alone.runs(), 1);
+  EXPECT_FALSE(alone.disturbed());
+}
 
 TEST_F(PredictionTest, AJobThatFitsNoDeviceIsRefusedWithTheSettingsThatWould) {
   const grpc::Status refused = Submit(SubmitOf(TinyLlamaJob()));
@@ -136,12 +183,14 @@ TEST_F(PredictionTest, EarlierRunsOfTheSameShapeAreToldByDevice) {
   worker_.Succeed(rank);
   site_.WaitForState("j1", "FINISHED");
 
-  v1::EarlierRunsRequest request;
-  *request.add_jobs() = TinyLlamaJob([](job::JobSpec& spec) { spec.name = "again"; });
-  *request.add_jobs() = TinyLlamaJob([](job::JobSpec& spec) { spec.train.micro_batch_size = 2; });
-  v1::EarlierRunsResponse response;
-  ASSERT_TRUE(site_.Call(&Stub::EarlierRuns, request, &response).ok());
-  ASSERT_EQ(response.jobs_size(), 2);
+  const auto wider = TinyLlamaJob([](job::JobSpec& spec) { spec.devices = 2; });
+  v1::JobSubmission unlike = TinyLlamaJob();
+  job::Inspection other_model = job::tiny_llama::TinyLlama();
+  ++other_model.model.layers;
+  unlike.set_inspection_json(job::ToJson(other_model));
+  const v1::EarlierRunsResponse response = Earlier(
+      {TinyLlamaJob([](job::JobSpec& spec) { spec.name = "again"; }),
+       TinyLlamaJob([](job::JobSpec& spec) { spec.train.micro_batch_size = 2; }), wider, unlike});
   ASSERT_EQ(response.jobs(0).devices_size(), 1);
   const v1::DeviceRuns& runs = response.jobs(0).devices(0);
   EXPECT_EQ(runs.device_name(), "CPU slot");
@@ -154,8 +203,11 @@ TEST_F(PredictionTest, EarlierRunsOfTheSameShapeAreToldByDevice) {
   EXPECT_EQ(response.powers(0).watts(), 450) << "for jobs of other shapes too";
   EXPECT_EQ(response.powers(0).runs(), 1);
   EXPECT_EQ(response.jobs(1).devices_size(), 0);
-  for (const v1::ShapeRuns& asked : response.jobs()) {
-    ASSERT_EQ(asked.starts_size(), 1) << "whatever the micro batch, it is the same model";
+  const char* sources[] = {"alike", "alike", "model", "other models"};
+  for (int i = 0; i < response.jobs_size(); ++i) {
+    const v1::ShapeRuns& asked = response.jobs(i);
+    ASSERT_EQ(asked.starts_size(), 1);
+    EXPECT_EQ(asked.starts(0).source(), sources[i]);
     EXPECT_EQ(asked.starts(0).device_name(), "CPU slot");
     EXPECT_EQ(asked.starts(0).load_seconds(), 7.0);
     EXPECT_EQ(asked.starts(0).start_seconds(), 2.5) << "from the placement until it loads";

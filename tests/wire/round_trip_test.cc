@@ -19,7 +19,8 @@ Message Filled() {
 }
 
 RC_GTEST_PROP(RoundTrip, OfEarlierRuns, ()) {
-  const auto message = Filled<v1::ShapeRuns>();
+  auto message = Filled<v1::ShapeRuns>();
+  for (v1::DeviceStarts& starts : *message.mutable_starts()) starts.set_source("model");
   RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
 }
 
