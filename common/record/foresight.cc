@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/job/device.h"
 #include "common/job/job_json.h"
 #include "common/job/outcome.h"
 #include "common/rank/memory_kind.h"
@@ -51,6 +52,14 @@ bool IsCutShort(const v1::JobDetail& detail, job::Metric metric) {
   return job::IsOutOfMemory(job::ParseOutcome(detail.view().outcome())) && !is_whole_kind;
 }
 
+// On a CPU slot it is what the whole process holds, of which the model is a part.
+bool IsPredicted(const v1::JobDetail& detail, job::Metric metric) {
+  if (metric != job::Metric::kMemoryReserved || detail.attempts().empty()) return true;
+  return std::ranges::none_of(detail.attempts().rbegin()->ranks(), [](const v1::RankView& rank) {
+    return job::ThreadsOfCpuSlot(rank.device_name()).has_value();
+  });
+}
+
 ForesightRow RowOf(job::Metric metric, double predicted, const Summaries& summaries) {
   return {&job::Info(metric), predicted, Measured(summaries, metric)};
 }
@@ -62,7 +71,7 @@ std::vector<ForesightRow> ForesightRows(const job::Prediction& prediction,
   const Summaries summaries = SummariesOf(detail);
   std::vector<ForesightRow> rows;
   for (const job::MetricInfo& metric : job::Metrics()) {
-    if (metric.section != job::Section::kMemory) continue;
+    if (metric.section != job::Section::kMemory || !IsPredicted(detail, metric.id)) continue;
     const auto kind = std::ranges::find(job::kMemoryKinds, metric.id, &job::MemoryKind::metric);
     rows.push_back(RowOf(metric.id, LargestPhase(prediction.memory, kind->bytes), summaries));
     rows.back().is_comparable = !IsCutShort(detail, metric.id);

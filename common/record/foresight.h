@@ -20,7 +20,7 @@ struct ForesightRow {
 };
 
 // Memory by kind (the worst rank's largest phase), peak and time; a row without a prediction or a
-// measurement is left out.
+// measurement is left out. So is memory: reserved on CPU slots, where it is the whole process's.
 std::vector<ForesightRow> ForesightRows(const job::Prediction& prediction,
                                         const v1::JobDetail& detail);
 

@@ -172,6 +172,22 @@ TEST(Foresight, WhereMemoryRanOutThePeakIsNotWhatWasNeeded) {
   EXPECT_EQ(ForesightText(prediction, detail, {}).find("+42"), std::string::npos);
 }
 
+// The process holds much that is no tensor.
+TEST(Foresight, OnACpuSlotWhatTheProcessHoldsIsNotPredicted) {
+  job::Prediction prediction;
+  prediction.memory.phases.fill({.peak_allocated = 1000, .reserved = 1000});
+  v1::JobDetail detail;
+  AddSummary(&detail, "memory_peak_allocated_bytes", 1000);
+  AddSummary(&detail, "memory_reserved_bytes", 20'000);
+  v1::RankView& rank = *detail.add_attempts()->add_ranks();
+  rank.set_device_name("NVIDIA H200");
+  EXPECT_EQ(record::ForesightRecords(prediction, detail).size(), 2u);
+  rank.set_device_name("CPU slot (2 threads)");
+  const Json rows = record::ForesightRecords(prediction, detail);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["key"], "memory_peak_allocated_bytes");
+}
+
 TEST(Foresight, SaysWhatTheLoadingTookBesideEarlierRuns) {
   job::Prediction prediction;
   prediction.time = job::TimeEstimate{.training_seconds = 30, .load_seconds = 6};
