@@ -143,7 +143,8 @@ adapters are not quantized.
 parameter (memory: optimizer CPU), and updates there: gradients travel to the host and weights
 back, unit by unit during the backward. The GPU keeps weights and gradients only. The update is
 bound by the host's memory: some billion parameters a second for a whole host, so that
-accumulation, which updates less often, hides much of it.
+accumulation, which updates less often, hides much of it. Hosts without the memory for it are told
+before: submit refuses, and advise leaves such ways out.
 )",
      "trainctl submit job.json --offload_optimizer true --name try-offload"},
     {"8-bit adam", "adamw with moments of one byte", kEightBitAlso,

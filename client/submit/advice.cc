@@ -33,6 +33,12 @@ base::Result<DeviceGroup> BestDevices(const job::JobSpec& job, const Site& site)
   return group;
 }
 
+std::vector<job::SiteDevice> DevicesOf(const DeviceGroup& group) {
+  std::vector<job::SiteDevice> devices;
+  for (const SiteWorker& worker : group.workers) devices.push_back(worker.device);
+  return devices;
+}
+
 void TakeEarlierRuns(Context& context, const DeviceGroup& group, const job::Inspection& inspection,
                      advice::Ways* ways) {
   const auto predict = [&](const std::vector<advice::TimeQuestion>& questions) {
@@ -48,9 +54,7 @@ void TakeEarlierRuns(Context& context, const DeviceGroup& group, const job::Insp
     for (const Assessment& assessment : assessments) told.times.push_back(assessment.time);
     return told;
   };
-  std::vector<job::SiteDevice> devices;
-  for (const SiteWorker& worker : group.workers) devices.push_back(worker.device);
-  advice::TakeEarlierTimes(devices, predict, ways);
+  advice::TakeEarlierTimes(DevicesOf(group), predict, ways);
 }
 
 // nullopt: no price was given, or the way has no time.
@@ -193,7 +197,8 @@ base::Result<Advice> Advise(Context& context, const job::JobSpec& asked,
     advice.job = choice->job;
   }
   base::Result<advice::Ways> ways =
-      advice::FindWays({advice.job, *inspection, group->device, advice.devices, options.liberties});
+      advice::FindWays({advice.job, *inspection, group->device, advice.devices, options.liberties,
+                        DevicesOf(*group)});
   if (!ways.ok()) return ways.error();
   advice.ways = std::move(*ways);
   TakeEarlierRuns(context, *group, *inspection, &advice.ways);
@@ -242,8 +247,9 @@ Listing ListingOf(const Advice& advice) {
     AddRow(advice, line, Style::kPlain, &listing.table);
     listing.records.push_back(Record(advice, line));
   }
+  const bool asked_fits = advice.ways.asked_fits && !advice.ways.asked_shortage;
   if (!is_asked_shown)
-    AddRow(advice, asked, advice.ways.asked_fits ? Style::kFaint : Style::kBad, &listing.table);
+    AddRow(advice, asked, asked_fits ? Style::kFaint : Style::kBad, &listing.table);
   return listing;
 }
 
@@ -252,6 +258,8 @@ std::string RemarksOn(const Advice& advice, const std::string& file) {
   if (!advice.ways.asked_fits)
     text += "As the file has it, it does not fit " +
             base::FormatBytes(advice.ways.asked.limit_bytes) + " with a margin.\n";
+  if (advice.ways.asked_shortage)
+    text += "As the file has it: " + advice.ways.asked_shortage->Text() + ".\n";
   for (const advice::Exclusion& exclusion : advice.ways.excluded) {
     text += "Left out, " + WithThousands(exclusion.ways) + ": " + exclusion.reason;
     if (exclusion.least_peak_bytes)

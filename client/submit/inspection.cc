@@ -23,7 +23,8 @@ std::optional<SiteWorker> FromMessage(const v1::WorkerView& worker) {
                      device.memory_bytes(),
                      device.compute_capability(),
                      device.threads(),
-                     {device.labels().begin(), device.labels().end()}},
+                     {device.labels().begin(), device.labels().end()},
+                     device.host_memory_bytes()},
                     rules.ok() ? *rules : job::HostRules(),
                     worker.bars()};
 }

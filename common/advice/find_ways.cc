@@ -8,6 +8,7 @@
 #include "common/estimate/check_model.h"
 #include "common/estimate/fit.h"
 #include "common/estimate/gradient_holding.h"
+#include "common/estimate/host_memory.h"
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
 #include "common/job/run_plan.h"
@@ -135,6 +136,7 @@ class Search {
     ways_.asked = Costed(asked_);
     ways_.asked_fits = ways_.asked.limit_bytes == 0 ||
                        job::FitsSafely(ways_.asked.peak_bytes(), ways_.asked.limit_bytes);
+    ways_.asked_shortage = job::FindHostShortage(asked_, ways_.asked.memory, question_.all);
     for (int64_t devices = 1; devices <= question_.devices; ++devices) {
       if (batch_.global % devices == 0) TryOn(devices);
     }
@@ -176,13 +178,24 @@ class Search {
     if (!job::MeetsConstraints(job, question_.device, &reason))
       return static_cast<void>(Exclude(reason));
     Way way = Costed(job);
-    if (way.limit_bytes == 0 || job::FitsSafely(way.peak_bytes(), way.limit_bytes)) {
+    if (way.limit_bytes > 0 && !job::FitsSafely(way.peak_bytes(), way.limit_bytes)) {
+      Exclusion& exclusion = Exclude("more memory than a device has");
+      exclusion.least_peak_bytes =
+          std::min(exclusion.least_peak_bytes.value_or(way.peak_bytes()), way.peak_bytes());
+    } else if (const auto shortage = job::FindHostShortage(job, way.memory, question_.all)) {
+      ExcludeForHosts(*shortage);
+    } else {
       ways_.fitting.push_back(std::move(way));
-      return;
     }
-    Exclusion& exclusion = Exclude("more memory than a device has");
-    exclusion.least_peak_bytes =
-        std::min(exclusion.least_peak_bytes.value_or(way.peak_bytes()), way.peak_bytes());
+  }
+
+  // The reason is that of the least of them.
+  void ExcludeForHosts(const job::HostShortage& shortage) {
+    Exclusion& exclusion = Exclude("host memory");
+    if (!least_shortage_ || shortage.rank_bytes < least_shortage_->rank_bytes)
+      least_shortage_ = shortage;
+    exclusion.reason =
+        least_shortage_->Text() + (exclusion.ways > 1 ? ", the least of these ways" : "");
   }
 
   Way Costed(const JobSpec& job) const {
@@ -208,6 +221,7 @@ class Search {
   const JobSpec asked_;
   Ways ways_;
   std::map<std::string, Exclusion> reasons_;
+  std::optional<job::HostShortage> least_shortage_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/estimate/host_memory.h"
 #include "common/estimate/inspection.h"
 #include "common/estimate/memory_estimate.h"
 #include "common/estimate/run_time.h"
@@ -31,6 +32,7 @@ struct Question {
   job::SiteDevice device;  // one of the equal devices that the job may use
   int64_t devices = 1;     // how many of them there are
   std::set<Liberty> liberties;
+  std::vector<job::SiteDevice> all = {};  // of them; none: nothing is known of their hosts
 };
 
 struct Way {
@@ -55,8 +57,9 @@ struct Exclusion {
 struct Ways {
   Way asked;  // as the job has it, whether or not it fits
   bool asked_fits = true;
-  std::vector<Way> fitting;         // leaves the margin of fit.h; the job's own too
-  std::vector<Exclusion> excluded;  // most ways first
+  std::optional<job::HostShortage> asked_shortage;  // then it does not
+  std::vector<Way> fitting;                         // leaves the margin of fit.h; the job's own too
+  std::vector<Exclusion> excluded;                  // most ways first
   int64_t considered = 0;
 };
 

@@ -5,6 +5,7 @@
 #include "common/base/size.h"
 #include "common/estimate/check_model.h"
 #include "common/estimate/fit.h"
+#include "common/estimate/host_memory.h"
 #include "common/estimate/output_bytes.h"
 #include "common/job/trains.h"
 
@@ -24,6 +25,8 @@ std::vector<Overridable> OverridableFaults(const JobAtSite& question,
     for (Problem& problem : CheckFit(question.job, *question.inspection, question.devices))
       faults.push_back({"it will probably end OOM_GPU", std::move(problem)});
   }
+  for (Problem& problem : CheckHostMemory(question.job, *question.inspection, question.devices))
+    faults.push_back({"it will probably end OOM_HOST", std::move(problem)});
   if (!plan) return faults;
   if (auto problem = CheckOutputRoom(*plan, *question.inspection))
     faults.push_back({"its disk will probably be full", std::move(*problem)});

@@ -5,6 +5,7 @@
 
 #include "common/estimate/check_model.h"
 #include "common/estimate/fit.h"
+#include "common/estimate/host_memory.h"
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
@@ -74,7 +75,9 @@ class Search {
         !CheckSite(job, devices_).empty())
       return false;
     const std::optional<Fit> fit = BestFit(job, inspection_, devices_);
-    if (!fit || !FitsSafely(fit->peak_bytes, fit->limit_bytes)) return false;
+    if (!fit || !FitsSafely(fit->peak_bytes, fit->limit_bytes) ||
+        !CheckHostMemory(job, inspection_, devices_).empty())
+      return false;
     *peak = fit->peak_bytes;
     return true;
   }

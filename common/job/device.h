@@ -31,7 +31,8 @@ struct Device {
   std::string compute_capability;  // "9.0"; empty on CPU
   std::string driver;              // empty on CPU
   int64_t threads = 1;
-  Labels labels = {};  // of its worker
+  Labels labels = {};             // of its worker
+  int64_t host_memory_bytes = 0;  // of its host, or what a container may use of it; 0: not told
   // What follows is told at each Hello, and not stored.
   std::optional<int64_t> numa_node = {};
   Links links = {};

@@ -18,8 +18,9 @@ struct SiteDevice {
   std::string name;
   int64_t memory_bytes = 0;
   std::string compute_capability;
-  int64_t threads = 1;  // of a CPU slot, or for a GPU's CPU optimizer
-  Labels labels = {};   // of its worker
+  int64_t threads = 1;            // of a CPU slot, or for a GPU's CPU optimizer
+  Labels labels = {};             // of its worker
+  int64_t host_memory_bytes = 0;  // 0: not known
 };
 
 // Threads of each of `ranks` ranks of an exclusive job on one host: they share out those of all the

@@ -52,6 +52,7 @@ v1::Device ToWire(const job::Device& device) {
   message.set_compute_capability(device.compute_capability);
   message.set_driver(device.driver);
   message.set_threads(device.threads);
+  message.set_host_memory_bytes(device.host_memory_bytes);
   message.mutable_labels()->insert(device.labels.begin(), device.labels.end());
   if (device.numa_node) message.set_numa_node(*device.numa_node);
   for (const auto& [uuid, kind] : device.links) {
@@ -94,6 +95,7 @@ base::Result<job::Device> FromWire(const v1::Device& message) {
                      .driver = message.driver(),
                      .threads = std::max<int64_t>(1, message.threads()),
                      .labels = std::move(*labels),
+                     .host_memory_bytes = std::max<int64_t>(0, message.host_memory_bytes()),
                      .numa_node = message.has_numa_node() ? std::optional(message.numa_node())
                                                           : std::optional<int64_t>(),
                      .links = std::move(*links)};

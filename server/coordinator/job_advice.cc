@@ -58,7 +58,7 @@ base::Result<JobAdvice> AdviseJob(store::Reader& reader, const std::string& name
                    .device_name = devices->front().name,
                    .devices = static_cast<int64_t>(devices->size())};
   base::Result<advice::Ways> ways =
-      advice::FindWays({row.spec, *row.inspection, devices->front(), advice.devices, {}});
+      advice::FindWays({row.spec, *row.inspection, devices->front(), advice.devices, {}, *devices});
   if (!ways) return ways.error();
   advice.ways = std::move(*ways);
   const auto predict = [&](const std::vector<advice::TimeQuestion>& questions) {

@@ -139,8 +139,14 @@ std::string DrainText(const DrainRow& drain) {
 
 job::SiteDevice SiteDeviceOf(const WorkerRow& worker) {
   const job::Device& device = worker.device;
-  return {device.kind,    worker.host,  device.name, device.memory_bytes, device.compute_capability,
-          device.threads, device.labels};
+  return {device.kind,
+          worker.host,
+          device.name,
+          device.memory_bytes,
+          device.compute_capability,
+          device.threads,
+          device.labels,
+          device.host_memory_bytes};
 }
 
 std::vector<job::SiteDevice> Site(const State& state) {

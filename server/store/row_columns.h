@@ -53,14 +53,14 @@ void VisitRank(Row& row, Visit&& visit) {
 inline constexpr const char* kWorkerColumns =
     "name, host, boot_id, version, address, device_kind, device_index, device_uuid, device_name, "
     "memory_bytes, compute_capability, driver, "
-    "threads, last_seen, identity, labels";
+    "threads, last_seen, identity, labels, host_memory_bytes";
 template <class Row, class Visit>
 void VisitWorker(Row& row, Visit&& visit) {
   visit(row.name, row.host, row.boot_id, row.version, row.address);
   visit(row.device.kind, row.device.index, row.device.uuid, row.device.name,
         row.device.memory_bytes, row.device.compute_capability, row.device.driver,
         row.device.threads);
-  visit(row.last_seen, row.identity, row.device.labels);
+  visit(row.last_seen, row.identity, row.device.labels, row.device.host_memory_bytes);
 }
 
 inline constexpr const char* kDrainColumns = "target, user, reason, at";

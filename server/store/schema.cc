@@ -333,11 +333,16 @@ constexpr const char* kLogsRemoved = R"sql(
 CREATE TABLE logs_removed (job INTEGER PRIMARY KEY REFERENCES jobs, at INTEGER NOT NULL) STRICT;
 )sql";
 
+// 0: its worker has not told.
+constexpr const char* kHostMemory = R"sql(
+ALTER TABLE workers ADD COLUMN host_memory_bytes INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 constexpr std::array kMigrations = {
-    kVersion1,  kVersion2,  kVersion3,      kVersion4,    kVersion5,   kVersion6,
-    kSite,      kVersion8,  kVersion9,      kVersion10,   kVersion11,  kVersion12,
-    kVersion13, kVersion14, kContinuations, kLeases,      kRemovedUse, kLabels,
-    kGaps,      kFaults,    kThinned,       kSlowDevices, kLogsRemoved};
+    kVersion1,  kVersion2,  kVersion3,      kVersion4,    kVersion5,    kVersion6,
+    kSite,      kVersion8,  kVersion9,      kVersion10,   kVersion11,   kVersion12,
+    kVersion13, kVersion14, kContinuations, kLeases,      kRemovedUse,  kLabels,
+    kGaps,      kFaults,    kThinned,       kSlowDevices, kLogsRemoved, kHostMemory};
 
 }  // namespace
 

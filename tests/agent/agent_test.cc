@@ -47,6 +47,7 @@ TEST_F(AgentTest, SaysHelloWithItsDevice) {
   EXPECT_EQ(hello.device().memory_bytes(), int64_t{8} << 30);
   ASSERT_EQ(hello.device().labels_size(), 1);
   EXPECT_EQ(hello.device().labels().at("rack"), "r1");
+  EXPECT_GT(hello.device().host_memory_bytes(), 0);
 }
 
 TEST_F(AgentTest, SendsHeartbeatsWithTheHostsSample) {

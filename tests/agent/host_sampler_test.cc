@@ -94,6 +94,7 @@ TEST_F(HostSamplerTest, AContainersLimitCounts) {
   Write("v1/memory.limit_in_bytes", "400000\n");
   Write("v1/memory.usage_in_bytes", "5\n");
   EXPECT_EQ(HostSampler(Files()).Sample().memory_total_bytes, 400000);
+  EXPECT_EQ(HostSampler(Files()).MemoryBytes(), 400000);
   Write("v1/memory.limit_in_bytes", "9223372036854771712\n");
   EXPECT_EQ(HostSampler(Files()).Sample().memory_total_bytes, 1000 * 1024);
 }

@@ -97,6 +97,62 @@ TEST_F(AdviseTest, EarlierRunsAreBelieved) {
   EXPECT_EQ(ways["as_asked"]["earlier_runs"], 2);
 }
 
+TEST_F(AdviseTest, RunsThatOthersSlowedAreNotCalledMeasured) {
+  coordinator_.answer_earlier_runs = [](const v1::EarlierRunsRequest& request) {
+    v1::EarlierRunsResponse response;
+    for (const auto& asked : request.jobs()) {
+      const int64_t micro = *job::FromJson(asked.job_json())->train.micro_batch_size;
+      auto& answer = *response.add_jobs();
+      if (micro == 1) continue;
+      v1::DeviceRuns& runs = *answer.add_devices();
+      runs.set_device_name("NVIDIA H200");
+      runs.set_step_seconds(0.001);
+      runs.set_runs(2);
+      runs.set_disturbed(micro == 2);
+    }
+    return response;
+  };
+  const std::string out = Trainctl({"advise", File(), "--all"}).out;
+  EXPECT_THAT(out, HasSubstr("TIME FROM"));
+  EXPECT_THAT(out, HasSubstr("  rates "));
+  EXPECT_THAT(out, HasSubstr("  2 runs  "));
+  EXPECT_THAT(out, HasSubstr("  2 runs, disturbed  "));
+  EXPECT_THAT(out, HasSubstr("Disturbed: other work on the hosts of these runs slowed them."));
+  const Json ways = Ways({"advise", File(), "--all"});
+  EXPECT_EQ(ways["as_asked"]["disturbed"], true);
+  const std::string svg = Trainctl({"advise", File(), "-o", "svg"}).out;
+  EXPECT_THAT(svg, HasSubstr(">measured in earlier runs<"));
+}
+
+TEST_F(AdviseTest, SaysWhyWaysAreNotShown) {
+  const Json ways = Ways({"advise", File()});
+  const int64_t hidden = ways["fit"].get<int64_t>() - static_cast<int64_t>(ways["ways"].size());
+  const int64_t left_out = ways["considered"].get<int64_t>() - ways["fit"].get<int64_t>();
+  ASSERT_GT(hidden, 0);
+  ASSERT_GT(left_out, 0);
+  EXPECT_THAT(Trainctl({"advise", File()}).out,
+              HasSubstr("\nNot shown: " + std::to_string(hidden) +
+                        " slower and no smaller than one above (--all shows them); " +
+                        std::to_string(left_out) + " left out.\nLeft out, "));
+  EXPECT_THAT(Trainctl({"advise", File(), "--all"}).out,
+              HasSubstr("\nNot shown: " + std::to_string(left_out) + " left out.\n"));
+}
+
+TEST_F(AdviseTest, TheOptimizerInHostMemoryIsOfferedWhereHostsCanHoldIt) {
+  const auto offered = [this](int64_t bytes) {
+    for (v1::WorkerView& worker : coordinator_.workers)
+      worker.mutable_device()->set_host_memory_bytes(bytes);
+    return Trainctl({"advise", File(), "--all"}).out;
+  };
+  EXPECT_THAT(offered(int64_t{1} << 30), HasSubstr("--offload_optimizer true"));
+  const std::string out = offered(1 << 19);
+  EXPECT_THAT(out, Not(HasSubstr("--offload_optimizer true")));
+  EXPECT_THAT(out, HasSubstr("hosts of at most 512.00 KiB have room for 0 of its "));
+  EXPECT_THAT(Trainctl({"submit", File(), "--dry-run", "--offload_optimizer", "true"}).out,
+              HasSubstr("hosts of at most 512.00 KiB have room for 0 of its 1 rank"))
+      << "in the same words";
+}
+
 TEST_F(AdviseTest, MemoryStandsByKindWhereThatIsAsked) {
   EXPECT_THAT(Trainctl({"advise", File()}).out, Not(HasSubstr("PARAMETERS")));
   const std::string out = Trainctl({"advise", File(), "--by-kind"}).out;

@@ -190,6 +190,34 @@ TEST(Advice, OnACpuSlotNoWayMovesTheOptimizerToTheHost) {
   EXPECT_TRUE(std::ranges::none_of(fitting, offloads));
 }
 
+// 7B in bf16: 12 bytes of each of 6.74 billion parameters, or a shard of them on each device.
+TEST(Advice, WhatItsHostsCannotHoldIsLeftOutWithTheNumbers) {
+  Question question = OnH200s(kFile, 2);
+  const auto offloading = [](const Ways& ways) {
+    return std::ranges::count_if(ways.fitting,
+                                 [](const Way& way) { return way.job.offload_optimizer; });
+  };
+  const auto hosts_of = [&](int64_t gib) {
+    question.device.host_memory_bytes = gib * kGiB;
+    question.all = {question.device, question.device};
+    return Find(question);
+  };
+  const auto all = offloading(Find(question));
+  EXPECT_GT(all, 0);
+  EXPECT_EQ(offloading(hosts_of(1000)), all);
+  EXPECT_EQ(offloading(hosts_of(0)), all) << "not known";
+  const Ways none = hosts_of(64);
+  EXPECT_EQ(offloading(none), 0);
+  const auto told = std::ranges::find_if(none.excluded, [](const Exclusion& exclusion) {
+    return exclusion.reason.starts_with("the optimizer in host memory takes 37.");
+  });
+  ASSERT_NE(told, none.excluded.end());
+  EXPECT_THAT(told->reason, HasSubstr("hosts of at most 64.00 GiB have room for 1 of its 2 ranks"));
+  EXPECT_FALSE(none.asked_shortage);
+  question.job.offload_optimizer = true;
+  EXPECT_TRUE(hosts_of(64).asked_shortage);
+}
+
 TEST(Advice, BatchesThatCannotBeDividedAreAnError) {
   Question question = OnH200s(kFile, 4);
   question.job.train.micro_batch_size = 7;

@@ -26,6 +26,8 @@ TEST(Hello, IsStoredWhereItSaysSomethingNew) {
   EXPECT_EQ(Step(state, newer, {4, 4}).persist.size(), 1u);
   newer.worker.device.labels["rack"] = "r1";
   EXPECT_EQ(Step(state, newer, {4, 4}).persist.size(), 1u);
+  newer.worker.device.host_memory_bytes = 8;
+  EXPECT_EQ(Step(state, newer, {4, 4}).persist.size(), 1u);
   EXPECT_EQ(Step(state, WorkerStreamLost{"a/0"}, {5, 5}).persist.size(), 1u)
       << "when it was seen last";
 }

@@ -94,6 +94,7 @@ void Agent::Up(const std::string& local_address) {
   hello.set_version(std::string(base::Version()));
   job::Device device = device_.info();
   device.labels = options_.labels;
+  device.host_memory_bytes = host_sampler_.MemoryBytes();
   *hello.mutable_device() = wire::ToWire(device);
   const DeviceWord word = device_watch_.Look(Use());
   hello.set_device_free(word.free);

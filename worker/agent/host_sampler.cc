@@ -97,6 +97,15 @@ std::optional<CpuShare> ReadShareV1(const std::string& folder) {
   return MakeShare(static_cast<double>(*quota), static_cast<double>(*period), *used_nanos / 1000);
 }
 
+Memory ReadMemory(const HostFiles& files) {
+  const std::string &v2 = files.cgroup_v2, &v1 = files.cgroup_v1;
+  const Memory within =
+      Within(ReadMeminfo(files.proc + "/meminfo"), base::ReadNumberFile(v2 + "/memory.max"),
+             base::ReadNumberFile(v2 + "/memory.current"));
+  return Within(within, base::ReadNumberFile(v1 + "/memory.limit_in_bytes"),
+                base::ReadNumberFile(v1 + "/memory.usage_in_bytes"));
+}
+
 double Percent(double part, double whole) { return std::clamp(100.0 * part / whole, 0.0, 100.0); }
 
 }  // namespace
@@ -128,16 +137,13 @@ void HostSampler::SampleCpus() {
 
 job::HostSample HostSampler::Sample() {
   SampleCpus();
-  job::HostSample sample{.cpu_percent = cpu_percent_, .cpus = cpus_};
-  Memory memory = ReadMeminfo(files_.proc + "/meminfo");
-  const std::string &v2 = files_.cgroup_v2, &v1 = files_.cgroup_v1;
-  memory = Within(memory, base::ReadNumberFile(v2 + "/memory.max"),
-                  base::ReadNumberFile(v2 + "/memory.current"));
-  memory = Within(memory, base::ReadNumberFile(v1 + "/memory.limit_in_bytes"),
-                  base::ReadNumberFile(v1 + "/memory.usage_in_bytes"));
-  sample.memory_used_bytes = memory.used;
-  sample.memory_total_bytes = memory.total;
-  return sample;
+  const Memory memory = ReadMemory(files_);
+  return {.cpu_percent = cpu_percent_,
+          .memory_used_bytes = memory.used,
+          .memory_total_bytes = memory.total,
+          .cpus = cpus_};
 }
+
+int64_t HostSampler::MemoryBytes() const { return ReadMemory(files_).total; }
 
 }  // namespace trainctl::agent

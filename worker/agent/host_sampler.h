@@ -24,6 +24,7 @@ class HostSampler {
  public:
   explicit HostSampler(HostFiles files = {});
   job::HostSample Sample();
+  int64_t MemoryBytes() const;  // all that there is; 0: not known
 
  private:
   void SampleCpus();
