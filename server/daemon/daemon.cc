@@ -199,6 +199,13 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
 
 Daemon::~Daemon() = default;
 
+void Daemon::Every(std::chrono::milliseconds period, const std::function<void()>& work) {
+  parts_->loop.Call([&] {
+    work();
+    parts_->loop.Every(period, work);
+  });
+}
+
 void Daemon::EndLoan() {
   parts_->log.Info("loan_ends");
   parts_->loop.Call([this] { parts_->coordinator.EndLoan(); });

@@ -2,6 +2,8 @@
 // the same one.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,6 +23,9 @@ class Daemon {
   static base::Result<std::unique_ptr<Daemon>> Start(const Options& options,
                                                      const base::Clock& clock, EventLog& log);
   ~Daemon();  // stops cleanly; jobs go on
+
+  // Runs work on the loop's thread, now and again and again. The daemon keeps a copy of work.
+  void Every(std::chrono::milliseconds period, const std::function<void()>& work);
 
   // Coordinator::EndLoan.
   void EndLoan();

@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <string_view>
 
 #include "common/base/clock.h"
+#include "common/base/supervisor.h"
 #include "server/auth/site_keys.h"
 #include "server/coordinator/event_log.h"
 #include "server/daemon/daemon.h"
@@ -58,6 +60,26 @@ void EndLoan(trainctl::coordinator::Daemon& daemon, const sigset_t& signals) {
 int Fail(const trainctl::base::Error& error) {
   std::cerr << "traincoordinator: " << error.message << std::endl;
   return error.code == trainctl::base::Code::kInvalid ? 2 : 1;
+}
+
+trainctl::base::ServiceVariables ReadServiceVariables() {
+  const auto value = [](const char* name) -> std::string {
+    const char* found = std::getenv(name);
+    return found == nullptr ? "" : found;
+  };
+  return {.notify_socket = value("NOTIFY_SOCKET"),
+          .watchdog_usec = value("WATCHDOG_USEC"),
+          .watchdog_pid = value("WATCHDOG_PID")};
+}
+
+// Of a coordinator that serves. The loop says that it is alive: one that hangs is silent.
+void Announce(const trainctl::base::Supervisor& supervisor, trainctl::coordinator::Daemon& daemon) {
+  std::string words = "listens on " + daemon.address();
+  const std::string& tls = daemon.tls_address();
+  if (!tls.empty()) words += tls == daemon.address() ? ", with TLS" : ", with TLS on " + tls;
+  supervisor.Ready(words);
+  if (supervisor.alive_period())
+    daemon.Every(*supervisor.alive_period(), [&supervisor] { supervisor.Alive(); });
 }
 
 std::string HostName() {
@@ -127,9 +149,12 @@ int main(int argc, char** argv) {
   RaiseDescriptorLimit();
   const base::SystemClock clock;
   coordinator::StderrEventLog log;
+  const base::Supervisor supervisor(ReadServiceVariables());
   const auto daemon = coordinator::Daemon::Start(*options, clock, log);
   if (!daemon) return Fail(daemon.error());
+  Announce(supervisor, **daemon);
   WaitForEnd(signals);
+  supervisor.Stopping("stopping; jobs go on");
   if (options->lent_until) EndLoan(**daemon, signals);
   return 0;
 }

@@ -122,6 +122,7 @@ class Packages(unittest.TestCase):
             before = self.processes(root)
             self.install(root, self.later)
             self.expect_spared(root, before)
+            self.expect_back_where_they_hang(root)
             root.run("dpkg", "--remove", *NAMES)
             for name in ("traincoordinator", "trainworker", "trainshim", "trainrank"):
                 self.assertEqual(root.run("pidof", name, check=False).stdout, "", name)
@@ -166,16 +167,44 @@ class Packages(unittest.TestCase):
             for name in ("traincoordinator", "trainworker", "trainshim", "trainrank")
         }
 
-    def expect_spared(self, root, before):
+    def expect_spared(self, root, before, restarted=("traincoordinator", "trainworker")):
         after = self.processes(root)
-        for name in ("trainshim", "trainrank"):
-            self.assertEqual(after[name], before[name], name)
-        for name in ("traincoordinator", "trainworker"):
-            self.assertNotEqual(after[name], before[name], name)
+        for name, pid in after.items():
+            if name in restarted:
+                self.assertNotEqual(pid, before[name], name)
+            else:
+                self.assertEqual(pid, before[name], name)
         steps = clean_root.until(lambda: self.steps(root))
         clean_root.until(lambda: self.steps(root) > steps)
         self.assertIn("RUNNING", root.say("trainctl", "status"))
         self.assertIn("--device cpu:0", root.say("cat", "/etc/trainctl/worker.env"))
+
+    def expect_back_where_they_hang(self, root):
+        """The watchdog's patience is short here; who is stopped is silent."""
+        status = "listens on 127.0.0.1:7070", "connected to the coordinator as "
+        for unit, words in zip(("traincoordinator", "trainworker@0"), status):
+            program = unit.partition("@")[0]
+            drop_in = root.path / f"run/systemd/system/{unit}.service.d/patience.conf"
+            drop_in.parent.mkdir(parents=True)
+            drop_in.write_text("[Service]\nWatchdogSec=2\n")
+            root.run("systemctl", "daemon-reload")
+            root.run("systemctl", "restart", unit)
+            before = self.processes(root)
+            root.run("kill", "-STOP", before[program])
+            clean_root.until(
+                lambda: (
+                    root.run("pidof", program, check=False).stdout.strip()
+                    not in ("", before[program])
+                )
+            )
+            log = root.say("journalctl", f"--unit={unit}", "--output=cat")
+            self.assertIn("watchdog", log.lower())
+            clean_root.until(lambda: words in self.shown(root, unit, "StatusText"))
+            self.assertEqual(self.shown(root, unit, "SubState"), "running")
+            self.expect_spared(root, before, restarted=(program,))
+
+    def shown(self, root, unit, name):
+        return root.say("systemctl", "show", unit, "--value", f"--property={name}")
 
 
 if __name__ == "__main__":

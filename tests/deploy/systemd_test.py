@@ -83,6 +83,11 @@ class Units(unittest.TestCase):
             installed = self.root / "etc" / place / path.name
             self.assertEqual(installed.read_text(), path.read_text(), installed)
 
+    def test_both_say_that_they_serve_and_one_that_hangs_is_restarted(self):
+        for path in UNITS.glob("*.service"):
+            for line in ("Type=notify", "NotifyAccess=main", "WatchdogSec=60"):
+                self.assertRegex(path.read_text(), f"(?m)^{line}$")
+
     def test_a_worker_restart_spares_its_ranks_and_cuda_keeps_what_it_needs(self):
         text = (UNITS / "trainworker@.service").read_text()
         for line in (

@@ -118,6 +118,7 @@ void Agent::Up(const std::string& local_address) {
 // A refusal may pass: the coordinator may not know yet that this worker's last process has ended.
 void Agent::Down(const base::Error& reason) {
   welcomed_ = false;
+  if (options_.on_status) options_.on_status("the coordinator is away: " + reason.message);
   if (reason.code != base::Code::kConflict) return;
   const base::SteadyMicros now = clock_.Steady();
   if (refused_since_ == 0) refused_since_ = now;
@@ -157,6 +158,7 @@ void Agent::Receive(const v1::CoordinatorMessage& message) {
 
 void Agent::Welcomed(const v1::CoordinatorMessage& message) {
   spdlog::info("connected to the coordinator as {}", options_.name);
+  if (options_.on_status) options_.on_status("connected to the coordinator as " + options_.name);
   std::map<job::RankKey, std::pair<int64_t, int64_t>> stored;  // sequence, log offset
   for (const v1::Ack& ack : message.welcome().acks()) {
     if (const auto key = KeyOf(ack)) stored[*key].first = ack.sequence();

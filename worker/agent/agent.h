@@ -60,6 +60,8 @@ struct AgentOptions {
   // Another worker has this one's name, and has had it for the patience: longer than it takes to
   // notice that a worker has ended. Empty: it is tried for ever.
   std::function<void(const std::string& why)> on_refused;
+  // Whether the coordinator is there, in a few words. Empty: nobody asks.
+  std::function<void(const std::string& words)> on_status;
   std::chrono::milliseconds refusal_patience{30'000};
 };
 

@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <filesystem>
 #include <iostream>
 #include <random>
 
 #include "common/base/file_fence.h"
 #include "common/base/random_name.h"
+#include "common/base/supervisor.h"
 #include "common/base/unix_account.h"
 #include "common/base/version.h"
 #include "worker/agent/agent.h"
@@ -76,6 +79,7 @@ AgentOptions MakeAgentOptions(const Options& options) {
   made.rules = options.rules;
   made.host_cpus = ReadHostCpus();
   made.environment = Environment();
+  std::erase_if(made.environment, base::IsServiceVariable);
   made.incarnation = base::RandomName();
   made.uplink.coordinator = options.coordinator;
   made.uplink.coordinator_file = options.coordinator_file;
@@ -118,6 +122,23 @@ int Inspect(const Options& options) {
       std::cout, std::cerr);
 }
 
+base::ServiceVariables ReadServiceVariables() {
+  const std::vector<std::string> environment = Environment();
+  return {.notify_socket = ValueIn(environment, "NOTIFY_SOCKET"),
+          .watchdog_usec = ValueIn(environment, "WATCHDOG_USEC"),
+          .watchdog_pid = ValueIn(environment, "WATCHDOG_PID")};
+}
+
+// From the loop, so that one that hangs is silent.
+void KeepSayingAlive(const base::Supervisor& supervisor, boost::asio::steady_timer& timer) {
+  if (!supervisor.alive_period()) return;
+  supervisor.Alive();
+  timer.expires_after(*supervisor.alive_period());
+  timer.async_wait([&](boost::system::error_code error) {
+    if (!error) KeepSayingAlive(supervisor, timer);
+  });
+}
+
 int Work(const Options& options) {
   if (options.rules.run_as_owner) {
     const base::Status may = base::CheckMayBecomeOthers();
@@ -132,7 +153,10 @@ int Work(const Options& options) {
   boost::asio::io_context io;
   boost::asio::signal_set stop(io, SIGTERM, SIGINT);
   stop.async_wait([&](boost::system::error_code, int) { io.stop(); });
+  const base::Supervisor supervisor(ReadServiceVariables());
+  boost::asio::steady_timer alive(io);
   AgentOptions agent_options = MakeAgentOptions(options);
+  agent_options.on_status = [&](const std::string& words) { supervisor.Status(words); };
   std::string refusal;
   agent_options.on_refused = [&](const std::string& why) {
     refusal = why;
@@ -147,7 +171,12 @@ int Work(const Options& options) {
     spdlog::warn("this kernel has no Landlock: links in the folders of jobs are not kept in");
   Agent agent(io, clock, std::move(agent_options), **device);
   if (const base::Status started = agent.Start(); !started) return Fail(started.error().message, 1);
+  boost::asio::post(io, [&] {
+    supervisor.Ready("dials the coordinator");
+    KeepSayingAlive(supervisor, alive);
+  });
   io.run();
+  supervisor.Stopping(refusal.empty() ? "stopping; ranks go on" : refusal);
   if (!refusal.empty()) return Fail(refusal, 3);
   spdlog::info("stopping; ranks go on");
   return 0;
