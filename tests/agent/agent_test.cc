@@ -103,6 +103,14 @@ TEST_F(AgentTest, ADataInterfaceReplacesTheAddress) {
       "10.1.2.3");
 }
 
+TEST_F(AgentTest, NcclIsToldTheDataInterface) {
+  options_.data_interface = "127.0.0.1";
+  StartAgent();
+  coordinator_.Start(kRank0, Plan("environment NCCL_SOCKET_IFNAME; exit 0"));
+  coordinator_.AwaitEnd(kRank0);
+  EXPECT_EQ(coordinator_.told().logs[kRank0], "=lo\n");
+}
+
 TEST_F(AgentTest, StartsARankOnlyOnceHoweverOftenItIsTold) {
   StartAgent();
   for (int i = 0; i < 3; ++i) coordinator_.Start(kRank0, Plan("started here; command; exit 0"));

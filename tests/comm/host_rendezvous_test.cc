@@ -1,7 +1,10 @@
 #include "worker/rank/comm/host_rendezvous.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <future>
 
@@ -63,6 +66,28 @@ TEST(HostRendezvous, EveryPairOfRanksIsConnected) {
       if (peer != options.rank) {
         ReceiveAll(sockets[static_cast<size_t>(peer)], {&theirs, 1}, deadline, "peer");
         EXPECT_EQ(std::to_integer<int64_t>(theirs), peer);
+      }
+    }
+  });
+}
+
+std::string PeerAddress(const Socket& socket) {
+  sockaddr_in address{};
+  socklen_t length = sizeof address;
+  getpeername(socket.fd(), reinterpret_cast<sockaddr*>(&address), &length);
+  char text[INET_ADDRSTRLEN] = "";
+  return inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+}
+
+// As on hosts that reach each other over more than one link.
+TEST(HostRendezvous, EachRankConnectsFromTheAddressThatItListensAt) {
+  const auto address = [](int64_t rank) { return "127.0.0." + std::to_string(rank + 2); };
+  RunRanks(3, [&](JoinOptions options) {
+    options.bind_address = address(options.rank);
+    const auto sockets = JoinMesh(options);
+    for (int64_t peer = 0; peer < 3; ++peer) {
+      if (peer != options.rank) {
+        EXPECT_EQ(PeerAddress(sockets[static_cast<size_t>(peer)]), address(peer));
       }
     }
   });

@@ -18,6 +18,8 @@ import processes
 from cluster import BIN, POLL_SECONDS, Patience, tiny_job
 
 ADDRESSES = {"a": "10.213.77.1", "b": "10.213.77.2"}
+SECOND_ADDRESSES = {"a": "10.213.77.5", "b": "10.213.77.6"}  # of those with two links
+SUBNET = "10.213.77.0/29"
 # Rank r's micro batch k is the one device's, so that all counts of devices agree bit for bit.
 SAME_BATCH = {
     "deterministic": True,
@@ -53,8 +55,29 @@ class Host:
     def take_link(self, device):
         run("ip", "link", "set", device, "netns", self.space)
         run("ip", "-n", self.space, "link", "set", device, "name", "data")
-        run("ip", "-n", self.space, "address", "add", f"{ADDRESSES[self.name]}/30", "dev", "data")
+        run("ip", "-n", self.space, "address", "add", f"{ADDRESSES[self.name]}/29", "dev", "data")
         self.set_link("up")
+
+    def take_second_link(self, device):
+        """In the subnet of the first, which has its route: only what leaves from the second
+        address takes the second link. So hosts with two links in one subnet have it."""
+        own = SECOND_ADDRESSES[self.name]
+        run("ip", "link", "set", device, "netns", self.space)
+        for words in (
+            ("link", "set", device, "name", "second"),
+            ("address", "add", f"{own}/29", "dev", "second", "noprefixroute"),
+            ("link", "set", "second", "up"),
+            ("route", "add", SUBNET, "dev", "second", "table", "77"),
+            ("rule", "add", "from", own, "table", "77"),
+        ):
+            run("ip", "-n", self.space, *words)
+        # A link tells who has its own addresses, and asks with them, only.
+        settings = ["net.ipv4.conf.all.arp_ignore=1", "net.ipv4.conf.all.arp_announce=2"]
+        run("nsenter", f"--net=/run/netns/{self.space}", "sysctl", "--quiet", "--write", *settings)
+
+    def bytes_sent(self, link):
+        shown = run("ip", "-n", self.space, "-j", "-s", "link", "show", "dev", link).stdout
+        return json.loads(shown)[0]["stats64"]["tx"]["bytes"]
 
     def set_link(self, state):
         run("ip", "-n", self.space, "link", "set", "data", state)
@@ -112,7 +135,7 @@ class TwoHostsTest(Patience, unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.dir)
         self.addCleanup(self.expect_nothing_left)
         self.hosts = {name: Host(self, name) for name in ADDRESSES}
-        ends = [f"tc{os.getpid() % 100000}{name}" for name in ADDRESSES]
+        ends = self.ends_of_link("a", "b")
         self.make_link(*ends)
         for host, end in zip(self.hosts.values(), ends, strict=True):
             host.take_link(end)
@@ -122,6 +145,10 @@ class TwoHostsTest(Patience, unittest.TestCase):
         self.addCleanup(self.stop_all)
         self.start_site()
 
+    @staticmethod
+    def ends_of_link(*names):
+        return [f"tc{os.getpid() % 100000}{name}" for name in names]
+
     # ---- what a test may have otherwise ----
 
     def make_link(self, one, other):
@@ -130,6 +157,10 @@ class TwoHostsTest(Patience, unittest.TestCase):
 
     def prepare_hosts(self):
         """Before anything runs there."""
+
+    def worker_options(self, host):
+        """Of the workers on it."""
+        return ()
 
     # ---- the site ----
 
@@ -151,7 +182,8 @@ class TwoHostsTest(Patience, unittest.TestCase):
             for slot in (0, 1):
                 self.start(name, f"worker-{name}-{slot}", BIN / "trainworker", "--coordinator",
                            f"{ADDRESSES['a']}:7443", "--keys", own, "--slots", 4, "--device",
-                           f"cpu:{slot}", "--dir", self.dir / f"worker-{name}-{slot}")  # fmt: skip
+                           f"cpu:{slot}", "--dir", self.dir / f"worker-{name}-{slot}",
+                           *self.worker_options(name))  # fmt: skip
         self.eventually("four workers are READY", 60, lambda: self.states() == ["READY"] * 4)
 
     def on(self, host, *arguments):

@@ -4,7 +4,7 @@ import json
 import unittest
 
 from cluster import ALPACA
-from two_hosts import ADDRESSES, TwoHostsTest, hex_address
+from two_hosts import ADDRESSES, SECOND_ADDRESSES, TwoHostsTest, hex_address
 
 
 class TwoHosts(TwoHostsTest):
@@ -71,6 +71,35 @@ class TwoHosts(TwoHostsTest):
         one = self.submit(name="one", devices=1, **steps)
         self.assertEqual(self.wait_for_end(one, 300)["outcome"], "SUCCEEDED")
         self.assertEqual(losses, self.losses(one))
+
+
+class TwoLinks(TwoHostsTest):
+    """The hosts' workers are told a data interface beside that towards the coordinator."""
+
+    def prepare_hosts(self):
+        ends = self.ends_of_link("c", "d")
+        self.make_link(*ends)
+        for host, end in zip(self.hosts.values(), ends, strict=True):
+            host.take_second_link(end)
+
+    def worker_options(self, host):
+        return ("--data-interface", SECOND_ADDRESSES[host])
+
+    def test_what_ranks_say_to_each_other_goes_over_the_data_interface_alone(self):
+        before = {name: host.bytes_sent("data") for name, host in self.hosts.items()}
+        job = self.submit(name="endless", devices=4, train__max_steps=10_000_000,
+                          train__epochs=1_000_000)  # fmt: skip
+        self.wait_for_step(job, 10)
+        for rank in self.ranks():
+            sockets = self.sockets_of(rank)
+            self.assertTrue(sockets, rank)
+            allowed = {hex_address(address) for address in SECOND_ADDRESSES.values()}
+            self.assertLessEqual(set(sockets), allowed)
+        for name, host in self.hosts.items():
+            others = host.bytes_sent("data") - before[name]
+            self.assertGreater(host.bytes_sent("second"), 4 * others, name)
+        self.trainctl("cancel", job)
+        self.assertEqual(self.wait_for_end(job)["outcome"], "CANCELLED")
 
 
 class OwnDisks(TwoHostsTest):

@@ -31,8 +31,8 @@ LIBRARIES = {
 # What everyone may include besides: the standard library's headers have neither folder nor suffix.
 PLATFORM = re.compile(
     r"[a-z_]+$|(sys|linux|arpa|netinet)/[a-z_0-9]+\.h$"
-    r"|(dirent|dlfcn|fcntl|grp|immintrin|malloc|netdb|poll|pwd|sched|signal|spawn|unistd)\.h$"
-    r"|termios\.h$"
+    r"|(dirent|dlfcn|fcntl|grp|ifaddrs|immintrin|malloc|netdb|poll|pwd|sched|signal|spawn)\.h$"
+    r"|(termios|unistd)\.h$"
 )
 # How a library shows as a target of CMake.
 TARGETS = {

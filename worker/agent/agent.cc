@@ -14,6 +14,7 @@
 #include "common/wire/host_rules.h"
 #include "common/wire/rank_key.h"
 #include "proto/trainctl.pb.h"
+#include "worker/agent/data_interface.h"
 #include "worker/agent/encode.h"
 #include "worker/agent/rank_records.h"
 #include "worker/agent/spawn.h"
@@ -181,20 +182,25 @@ void Agent::StartRank(const job::RankKey& key, const std::string& plan_json) {
   spdlog::info("{}: starting", job::ToString(key));
   const std::optional<job::DeviceSample> gpu =
       SampleUsage().gpu;  // and the host's CPU time counts from here
-  HeldRank::Launch launch{
-      .host = options_.host,
-      .plan_json = plan_json,
-      .bind_address = address_,
-      .device_number = device_.info().index,
-      .host_cpus = options_.host_cpus,
-      .host_devices = device_.HostDevices(options_.host_cpus),
-      .rank_program = options_.rank_program,
-      .shim = {.program = options_.shim_program,
-               .arguments = options_.shim_arguments,
-               .environment = WithVariables(options_.environment, device_.Environment())}};
+  HeldRank::Launch launch{.host = options_.host,
+                          .plan_json = plan_json,
+                          .bind_address = address_,
+                          .device_number = device_.info().index,
+                          .host_cpus = options_.host_cpus,
+                          .host_devices = device_.HostDevices(options_.host_cpus),
+                          .rank_program = options_.rank_program,
+                          .shim = {.program = options_.shim_program,
+                                   .arguments = options_.shim_arguments,
+                                   .environment = RankEnvironment()}};
   if (gpu) launch.energy_joules = gpu->energy_joules;
   launch.rules = options_.rules;
   Hold(key).Start(launch);
+}
+
+std::vector<std::string> Agent::RankEnvironment() const {
+  return WithVariables(WithVariables(options_.environment,
+                                     NcclInterface(options_.data_interface, options_.environment)),
+                       device_.Environment());
 }
 
 void Agent::Inspect(const v1::InspectAsk& ask) {

@@ -81,6 +81,7 @@ class Agent {
   void Receive(const v1::CoordinatorMessage& message);
   void Welcomed(const v1::CoordinatorMessage& message);
   void StartRank(const job::RankKey& key, const std::string& plan_json);
+  std::vector<std::string> RankEnvironment() const;
   void Inspect(const v1::InspectAsk& ask);
   void ReadArtifact(const v1::ArtifactAsk& ask);
 

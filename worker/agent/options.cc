@@ -219,7 +219,9 @@ Options
   --write-root DIR          jobs write below it only, and may read there; may be given again
   --allow-user USER         whose jobs run here (everyone's); may be given again
   --run-as owner|worker     ranks are processes of their job's owner, which takes root (worker)
-  --data-interface ADDRESS  by which other ranks reach this host (that towards the coordinator)
+  --data-interface ADDRESS  by which other ranks reach this host (that towards the coordinator);
+                            NCCL is told the interface that has it, as NCCL_SOCKET_IFNAME, unless
+                            that is set
   --rank-program PATH       trainrank (beside this program)
   --shim-program PATH       trainshim (beside this program)
   --probe, --inspect, --help, --version

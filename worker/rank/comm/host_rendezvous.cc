@@ -147,7 +147,7 @@ class MeshBuilder {
   static std::string Name(int64_t rank) { return "rank " + std::to_string(rank); }
 
   void Greet(int64_t rank, const Endpoint& endpoint) {
-    Socket socket = Connect(endpoint, deadline_);
+    Socket socket = Connect(endpoint, deadline_, options_.bind_address);
     Hello hello{.secret = secret_,
                 .rank = static_cast<int32_t>(options_.rank),
                 .world_size = static_cast<int32_t>(options_.world_size),

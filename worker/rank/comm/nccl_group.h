@@ -10,7 +10,8 @@
 // return in time, that thread is left behind with the communicator. The end of the process then
 // frees the GPU (the shim does it).
 //
-// NCCL reads its NCCL_* settings from the rank's environment; nothing is added to them here.
+// NCCL reads its NCCL_* settings from the rank's environment; nothing is added to them here. The
+// worker adds NCCL_SOCKET_IFNAME for its data interface (worker/agent/data_interface.h).
 #pragma once
 
 #include <nccl.h>

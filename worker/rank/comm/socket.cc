@@ -80,6 +80,19 @@ void AwaitReady(const Socket& socket, short events, Deadline deadline, const std
   }
 }
 
+bool IsLoopback(const std::string& address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+// The port is chosen at connect: then sockets to other endpoints may share it.
+void BindFrom(const Socket& socket, const std::string& own) {
+  const AddressList list = Resolve(own, 0);
+  Set(socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+  if (bind(socket.fd(), list->ai_addr, list->ai_addrlen) != 0) {
+    Fail("cannot connect from " + own + " (is it an address of this host?)");
+  }
+}
+
 }  // namespace
 
 bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
@@ -149,11 +162,15 @@ Socket Accept(const Socket& listener, Deadline deadline) {
   }
 }
 
-Socket Connect(const Endpoint& endpoint, Deadline deadline) {
-  const std::string what = "connecting to " + ToString(endpoint);
+Socket Connect(const Endpoint& endpoint, Deadline deadline, const std::string& own) {
+  const std::string what =
+      "connecting to " + ToString(endpoint) + (own.empty() ? "" : " from " + own);
   const AddressList list = Resolve(endpoint.address, endpoint.port);
   Socket socket = Open(*list);
   Tune(socket);
+  if (!own.empty() && (!IsLoopback(own) || IsLoopback(endpoint.address))) {
+    BindFrom(socket, own);
+  }
   if (connect(socket.fd(), list->ai_addr, list->ai_addrlen) == 0) {
     return socket;
   }

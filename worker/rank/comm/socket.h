@@ -51,7 +51,9 @@ uint16_t LocalPort(const Socket& socket);
 
 // The next connection; CommError at the deadline.
 Socket Accept(const Socket& listener, Deadline deadline);
-Socket Connect(const Endpoint& endpoint, Deadline deadline);
+// From `own`, an address of this host, so that routes by source address keep to its interface. One
+// of loopback reaches no other host: there the kernel chooses, as where it is empty.
+Socket Connect(const Endpoint& endpoint, Deadline deadline, const std::string& own = "");
 
 // All of the bytes, or CommError. peer names the other end in the error.
 void SendAll(const Socket& socket, std::span<const std::byte> bytes, Deadline deadline,
