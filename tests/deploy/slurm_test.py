@@ -1,5 +1,6 @@
 """trainctl slurm on a real Slurm of two virtual nodes: a gang over both, requeue, down, read."""
 
+import functools
 import json
 import os
 import pathlib
@@ -56,11 +57,13 @@ class Allocation(unittest.TestCase):
         return self.cluster.run(checkout.BIN / "trainctl", *words)
 
     def job(self):
-        [job] = json.loads(self.trainctl("status", "-o", "json") or '{"jobs": [{}]}')["jobs"]
+        shown = self.trainctl("status", "-o", "json")
+        [job] = json.loads(shown or '{"jobs": [{}]}')["jobs"]
         return job
 
-    def events(self):
-        return self.slurm("read", "--", "describe", "j1").stdout.partition("\nEvents\n")[2]
+    def events(self, *site):
+        shown = self.slurm("read", *site, "--", "describe", "j1").stdout
+        return shown.partition("\nEvents\n")[2]
 
     def until(self, condition):
         try:
@@ -91,20 +94,27 @@ class Allocation(unittest.TestCase):
         self.assertEqual(self.job()["outcome"], "CANCELLED")
         self.assertEqual(self.slurm("down").returncode, 0)
 
-    def test_an_allocation_that_is_preempted_comes_back(self):
+    def test_an_allocation_that_is_preempted_comes_back_and_its_job_goes_on(self):
         folder = str(self.folder / "second")
         up = self.slurm("up", "--cpu", "1", "--time", "30", "--dir", folder, "--context", "second")
         self.assertEqual(up.returncode, 0, up.stderr)
+        self.submit(devices=1, strategy="auto")
+        events = functools.partial(self.events, "--dir", folder)
+        self.until(lambda: self.job().get("step", 0) > 0)
         self.cluster.run("sbatch", "-p", "high", "-N2", "-c2", "-o/dev/null", "--wrap", "sleep 1")
         number = pathlib.Path(folder, "allocation").read_text().strip()
         self.until(lambda: self.cluster.run("squeue", "-h", "-t", "PD", "-o", "%i") == number)
         log = pathlib.Path(folder, f"log/allocation-{number}.log").read_text()
         self.assertIn("it is queued again", log)
+        self.assertIn("PREEMPTED", events())
+        self.cluster.run("scontrol", "update", f"JobId={number}", "StartTime=now")
+        self.until(lambda: events().count(": goes on from /") == 1)
         self.assertEqual(self.slurm("down", "--dir", folder).returncode, 0)
 
-    def submit(self):
+    def submit(self, **changes):
+        output = tempfile.mkdtemp(dir=self.folder)
         path = self.folder / "job.json"
-        path.write_text(json.dumps({**JOB, "output": {"dir": str(self.folder / "out")}}))
+        path.write_text(json.dumps({**JOB, "output": {"dir": output}, **changes}))
         self.trainctl("submit", path)
 
     def requeue(self):
