@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <future>
 
 #include "tests/comm/ranks.h"
 #include "worker/rank/comm/comm_error.h"
+#include "worker/rank/comm/handshake.h"
+#include "worker/rank/comm/hex.h"
 
 namespace trainctl::comm {
 namespace {
@@ -112,24 +115,94 @@ TEST(HostRendezvous, AStrangerWithAWrongSecretIsRefusedAndTheGroupStillForms) {
   std::string blob = blackboard.AwaitBlob();
   blob.back() = blob.back() == '0' ? '1' : '0';
   EXPECT_THAT(ErrorOfJoin(Stranger(blob)),
-              HasSubstr("refuses whoever does not show this attempt's secret"));
+              HasSubstr("is not rank 0 of this group: it does not know this attempt's secret"));
 
   const auto sockets = JoinMesh(blackboard.OptionsFor(1, 2));
   EXPECT_TRUE(sockets[0].is_open());
   EXPECT_TRUE(rank0.get()[1].is_open());
 }
 
+Endpoint EndpointIn(const std::string& blob) {
+  const size_t colon = blob.find(':');
+  return {blob.substr(0, colon), static_cast<uint16_t>(std::stoi(blob.substr(colon + 1)))};
+}
+
+// Ten of them would take ten times the patience with each, one after another.
+TEST(HostRendezvous, SilentStrangersHoldUpNobody) {
+  Blackboard blackboard;
+  JoinOptions options = blackboard.OptionsFor(0, 2);
+  options.timeout_seconds = 30;
+  auto rank0 = std::async(std::launch::async, [&] { return JoinMesh(options); });
+  const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  std::vector<Socket> strangers;
+  for (int i = 0; i < 10; ++i) {
+    strangers.push_back(Connect(EndpointIn(blackboard.AwaitBlob()), deadline));
+  }
+  JoinMesh(blackboard.OptionsFor(1, 2));
+  EXPECT_TRUE(rank0.get()[1].is_open());
+}
+
+// As many as may be there at the same time, and more: the oldest make room.
+TEST(HostRendezvous, ManySilentStrangersHoldUpNobodyEither) {
+  Blackboard blackboard;
+  auto rank0 =
+      std::async(std::launch::async, [&] { return JoinMesh(blackboard.OptionsFor(0, 2)); });
+  const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  std::vector<Socket> strangers;
+  for (int i = 0; i < 300; ++i) {
+    strangers.push_back(Connect(EndpointIn(blackboard.AwaitBlob()), deadline));
+  }
+  JoinMesh(blackboard.OptionsFor(1, 2));
+  EXPECT_TRUE(rank0.get()[1].is_open());
+}
+
+constexpr std::string_view kSecret = "00112233445566778899aabbccddeeff";
+
+// Says what it heard, after an answer of its own.
+std::vector<std::byte> ImpersonateRank0(const Socket& listener, std::span<const std::byte> answer) {
+  const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  pollfd entry{listener.fd(), POLLIN, 0};
+  poll(&entry, 1, MillisecondsUntil(deadline));
+  const std::optional<Socket> socket = AcceptNow(listener);
+  std::vector<std::byte> heard(sizeof(Hello));
+  ReceiveAll(*socket, heard, deadline, "rank 1");
+  SendAll(*socket, answer, deadline, "rank 1");
+  return heard;
+}
+
+TEST(HostRendezvous, WhoListensInRank0sPlaceIsRefusedAndLearnsNothingOfTheSecret) {
+  const Socket listener = Listen("127.0.0.1");
+  const std::vector<std::byte> answer(sizeof(Answer), std::byte{'x'});
+  auto heard = std::async(std::launch::async, [&] { return ImpersonateRank0(listener, answer); });
+  const std::string blob =
+      "127.0.0.1:" + std::to_string(LocalPort(listener)) + ":" + std::string(kSecret);
+  EXPECT_THAT(ErrorOfJoin(Stranger(blob)),
+              HasSubstr("is not rank 0 of this group: it does not know this attempt's secret"));
+  EXPECT_EQ(ToHex(heard.get()).find(kSecret), std::string::npos);
+}
+
+TEST(Handshake, AProofIsOfOneSideOneRankAndTheNumbersOfBoth) {
+  const Secret secret{std::byte{1}}, other{std::byte{2}};
+  const Hello hello;
+  Hello another;
+  another.nonce[0] = std::byte{1};
+  const Nonce answer{}, late{std::byte{1}};
+  const Proof proof = ProofOf(Side::kListens, secret, hello, answer, 0);
+  EXPECT_TRUE(Same(proof, ProofOf(Side::kListens, secret, hello, answer, 0)));
+  EXPECT_FALSE(Same(proof, ProofOf(Side::kConnects, secret, hello, answer, 0)));
+  EXPECT_FALSE(Same(proof, ProofOf(Side::kListens, other, hello, answer, 0)));
+  EXPECT_FALSE(Same(proof, ProofOf(Side::kListens, secret, another, answer, 0)));
+  EXPECT_FALSE(Same(proof, ProofOf(Side::kListens, secret, hello, late, 0)));
+  EXPECT_FALSE(Same(proof, ProofOf(Side::kListens, secret, hello, answer, 1)));
+}
+
 TEST(HostRendezvous, AConnectionThatSpeaksSomethingElseIsRefused) {
   Blackboard blackboard;
   auto rank0 =
       std::async(std::launch::async, [&] { return JoinMesh(blackboard.OptionsFor(0, 2)); });
-  const std::string blob = blackboard.AwaitBlob();
-  const size_t colon = blob.find(':');
-  const Endpoint endpoint{blob.substr(0, colon),
-                          static_cast<uint16_t>(std::stoi(blob.substr(colon + 1)))};
   const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  const Socket stranger = Connect(endpoint, deadline);
-  SendAll(stranger, std::vector<std::byte>(96, std::byte{'x'}), deadline, "rank 0");
+  const Socket stranger = Connect(EndpointIn(blackboard.AwaitBlob()), deadline);
+  SendAll(stranger, std::vector<std::byte>(sizeof(Hello), std::byte{'x'}), deadline, "rank 0");
   std::byte answer;
   EXPECT_THROW(ReceiveAll(stranger, {&answer, 1}, deadline, "rank 0"), CommError);
 

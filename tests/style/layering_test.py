@@ -150,7 +150,10 @@ ROOMS = {
         ["nlohmann"],
     ),
     "worker/rank/profile": (["common/rank"], []),
-    "worker/rank/comm": (["common/base", "worker/rank/profile"], ["LibTorch", "NCCL", "CUDA"]),
+    "worker/rank/comm": (
+        ["common/base", "worker/rank/profile"],
+        ["LibTorch", "NCCL", "CUDA", "OpenSSL"],
+    ),
     "worker/rank/ops": (
         ["common/base", "common/model", "worker/rank/profile"],
         ["LibTorch", "CUDA"],
@@ -241,6 +244,7 @@ ONLY_IN = {
     ("worker/rank/images", "libjpeg"): r"^jpeg\.cc$",
     ("worker/rank/images", "libpng"): r"^png\.cc$",
     ("worker/rank/images", "libwebp"): r"^webp\.cc$",
+    ("worker/rank/comm", "OpenSSL"): r"^handshake\.cc$",
     ("worker/rank/ops", "CUDA"): r"\.cuh?$|fused",
 }
 # Words that a room must not use. The wall clock, the environment and randomness come from outside;

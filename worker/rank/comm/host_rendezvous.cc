@@ -1,47 +1,18 @@
 #include "worker/rank/comm/host_rendezvous.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <charconv>
 #include <cstring>
-#include <optional>
 #include <string_view>
 
 #include "common/base/check.h"
 #include "worker/rank/comm/comm_error.h"
+#include "worker/rank/comm/handshake.h"
 #include "worker/rank/comm/hex.h"
+#include "worker/rank/comm/newcomers.h"
 
 namespace trainctl::comm {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "frames are structs in memory order");
-
-using Secret = std::array<std::byte, 16>;
-constexpr std::array<char, 8> kMagic = {'T', 'C', 'T', 'L', 'M', 'S', 'H', '1'};
-// A connection that says nothing for this long is a stranger's.
-constexpr std::chrono::seconds kHelloTimeout{5};
-
-struct WireEndpoint {
-  std::array<char, 62> address{};  // zero-padded
-  uint16_t port = 0;
-};
-
-struct Hello {
-  std::array<char, 8> magic = kMagic;
-  Secret secret{};
-  int32_t rank = 0;
-  int32_t world_size = 0;
-  WireEndpoint listens_at;
-};
-static_assert(sizeof(WireEndpoint) == 64 && sizeof(Hello) == 96, "no padding on the wire");
-
-template <class T>
-std::span<std::byte> Bytes(T& value) {
-  return std::as_writable_bytes(std::span(&value, 1));
-}
 
 WireEndpoint ToWire(const Endpoint& endpoint) {
   WireEndpoint wire;
@@ -56,23 +27,6 @@ WireEndpoint ToWire(const Endpoint& endpoint) {
 Endpoint FromWire(const WireEndpoint& wire) {
   return {std::string(wire.address.data(), strnlen(wire.address.data(), wire.address.size())),
           wire.port};
-}
-
-Secret MakeSecret() {
-  Secret secret;
-  if (getrandom(secret.data(), secret.size(), 0) != static_cast<ssize_t>(secret.size())) {
-    throw CommError("the kernel gave no random bytes for the group's secret");
-  }
-  return secret;
-}
-
-// In time that does not depend on where they differ.
-bool Same(const Secret& a, const Secret& b) {
-  std::byte difference{0};
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference |= a[i] ^ b[i];
-  }
-  return difference == std::byte{0};
 }
 
 struct Invitation {
@@ -121,7 +75,7 @@ class MeshBuilder {
   }
 
   std::vector<Socket> Invite() {
-    secret_ = MakeSecret();
+    FillRandom(secret_);
     options_.publish(ToBlob({FromWire(endpoints_[0]), secret_}));
     AcceptRanksFrom(1);
     for (int64_t rank = 1; rank < options_.world_size; ++rank) {
@@ -148,11 +102,19 @@ class MeshBuilder {
 
   void Greet(int64_t rank, const Endpoint& endpoint) {
     Socket socket = Connect(endpoint, deadline_, options_.bind_address);
-    Hello hello{.secret = secret_,
-                .rank = static_cast<int32_t>(options_.rank),
+    Hello hello{.rank = static_cast<int32_t>(options_.rank),
                 .world_size = static_cast<int32_t>(options_.world_size),
                 .listens_at = endpoints_[Index(options_.rank)]};
+    FillRandom(hello.nonce);
     SendAll(socket, Bytes(hello), deadline_, Name(rank));
+    Answer answer;
+    ReceiveAll(socket, Bytes(answer), deadline_, Name(rank) + " at " + ToString(endpoint));
+    if (!Same(answer.proof, ProofOf(Side::kListens, secret_, hello, answer.nonce, rank))) {
+      throw CommError("what listens at " + ToString(endpoint) + " is not " + Name(rank) +
+                      " of this group: it does not know this attempt's secret");
+    }
+    Proof proof = ProofOf(Side::kConnects, secret_, hello, answer.nonce, rank);
+    SendAll(socket, Bytes(proof), deadline_, Name(rank));
     sockets_[Index(rank)] = std::move(socket);
   }
 
@@ -161,29 +123,26 @@ class MeshBuilder {
       ReceiveAll(sockets_[0], std::as_writable_bytes(std::span(endpoints_)), deadline_,
                  "rank 0 at " + ToString(rank0));
     } catch (const CommError& error) {
-      throw CommError(
-          Name(options_.rank) + " waited for rank 0 to introduce the " +
-          std::to_string(options_.world_size) +
-          " ranks of the group (it refuses whoever does not show this attempt's secret): " +
-          error.what());
+      throw CommError(Name(options_.rank) + " waited for rank 0 to introduce the " +
+                      std::to_string(options_.world_size) + " ranks of the group: " + error.what());
     }
   }
 
   void AcceptRanksFrom(int64_t first) {
+    Newcomers newcomers(listener_, secret_, options_.rank, options_.world_size);
     for (int64_t missing = options_.world_size - first; missing > 0;) {
-      Socket socket = AcceptOrExplain(first);
-      const std::optional<Hello> hello = ReadHello(socket);
-      if (hello && Admit(*hello, first)) {
-        sockets_[Index(hello->rank)] = std::move(socket);
-        endpoints_[Index(hello->rank)] = hello->listens_at;
+      auto [hello, socket] = NextOrExplain(newcomers, first);
+      if (Admit(hello, first)) {
+        sockets_[Index(hello.rank)] = std::move(socket);
+        endpoints_[Index(hello.rank)] = hello.listens_at;
         --missing;
       }
     }
   }
 
-  Socket AcceptOrExplain(int64_t first) {
+  Newcomers::Proven NextOrExplain(Newcomers& newcomers, int64_t first) {
     try {
-      return Accept(listener_, deadline_);
+      return newcomers.Next(deadline_);
     } catch (const CommError& error) {
       std::string missing;
       for (int64_t rank = first; rank < options_.world_size; ++rank) {
@@ -195,20 +154,6 @@ class MeshBuilder {
                       std::to_string(options_.world_size) + " to connect to " +
                       ToString(FromWire(endpoints_[Index(options_.rank)])) + ": " + error.what());
     }
-  }
-
-  // nullopt: a stranger, or a peer that went away again.
-  std::optional<Hello> ReadHello(const Socket& socket) const {
-    Hello hello;
-    try {
-      ReceiveAll(socket, Bytes(hello),
-                 std::min(deadline_, std::chrono::steady_clock::now() + kHelloTimeout),
-                 "a new connection");
-    } catch (const CommError&) {
-      return std::nullopt;
-    }
-    return hello.magic == kMagic && Same(hello.secret, secret_) ? std::optional(hello)
-                                                                : std::nullopt;
   }
 
   bool Admit(const Hello& hello, int64_t first) const {

@@ -2,12 +2,13 @@
 //
 // Rank 0 listens on a port that the kernel chose and publishes the blob "address:port:secret" (the
 // secret: 128 random bits in hex). Every other rank listens too, connects to rank 0 and says Hello:
-// the secret, its rank, the world size, where it listens. It does both at its bind address, so that
-// a host's data interface has the traffic. When all have, rank 0 sends each the
-// table of these endpoints; rank r then connects to 1 … r − 1 and accepts r + 1 … n − 1, with the
-// same Hello. A connection whose first frame does not carry the secret is closed and does not
-// disturb the group. Traffic is neither encrypted nor authenticated after that frame: for networks
-// that are trusted, as NCCL's.
+// its rank, the world size, where it listens. It does both at its bind address, so that a host's
+// data interface has the traffic. When all have, rank 0 sends each the table of these endpoints;
+// rank r then connects to 1 … r − 1 and accepts r + 1 … n − 1, with the same Hello.
+//
+// Both ends of a connection prove to know the secret (handshake.h). Whoever connects and does not
+// is closed and does not disturb the group; where the listener does not, the join fails. Traffic
+// is neither encrypted nor authenticated after that: for networks that are trusted, as NCCL's.
 #pragma once
 
 #include <vector>

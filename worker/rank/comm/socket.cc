@@ -57,13 +57,6 @@ void Tune(const Socket& socket) {
   Set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 25'000);
 }
 
-int MillisecondsUntil(Deadline deadline) {
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now())
-          .count();
-  return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
-}
-
 void AwaitReady(const Socket& socket, short events, Deadline deadline, const std::string& what) {
   pollfd entry{socket.fd(), events, 0};
   for (;;) {
@@ -96,6 +89,13 @@ void BindFrom(const Socket& socket, const std::string& own) {
 }  // namespace
 
 bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+int MillisecondsUntil(Deadline deadline) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now())
+          .count();
+  return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
+}
 
 std::string ToString(const Endpoint& endpoint) {
   const bool is_ipv6 = endpoint.address.find(':') != std::string::npos;
@@ -148,15 +148,17 @@ uint16_t LocalPort(const Socket& socket) {
   return ntohs(port);
 }
 
-Socket Accept(const Socket& listener, Deadline deadline) {
+std::optional<Socket> AcceptNow(const Socket& listener) {
   for (;;) {
-    AwaitReady(listener, POLLIN, deadline, "accepting a connection");
     Socket socket(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.is_open()) {
       Tune(socket);
       return socket;
     }
-    if (!WouldBlock() && errno != ECONNABORTED) {
+    if (WouldBlock()) {
+      return std::nullopt;
+    }
+    if (errno != ECONNABORTED) {
       Fail("accepting a connection");
     }
   }

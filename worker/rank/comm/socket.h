@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -49,8 +50,11 @@ class Socket {
 Socket Listen(const std::string& address);
 uint16_t LocalPort(const Socket& socket);
 
-// The next connection; CommError at the deadline.
-Socket Accept(const Socket& listener, Deadline deadline);
+// For poll, rounded up; 0: it has passed.
+int MillisecondsUntil(Deadline deadline);
+
+// A connection that is there; nullopt: none is.
+std::optional<Socket> AcceptNow(const Socket& listener);
 // From `own`, an address of this host, so that routes by source address keep to its interface. One
 // of loopback reaches no other host: there the kernel chooses, as where it is empty.
 Socket Connect(const Endpoint& endpoint, Deadline deadline, const std::string& own = "");
