@@ -45,6 +45,7 @@ Uses Sorted(const std::vector<UseRow>& rows) {
 // What happened, in memory that a process of its own shares.
 struct Seen {
   uint64_t seed = 0;  // that it is at
+  uint64_t held = 0;  // seeds that were simulated to their end, while no failure is looked into
   std::array<int, 64> outcomes{};
   int64_t preempted = 0;  // attempts, for another job
   int64_t losses = 0;     // of what the disk said it keeps
@@ -108,8 +109,10 @@ bool Fails(uint64_t first, uint64_t last, const Steps& steps, Seen* seen, bool i
     if (is_quiet && (std::freopen("/dev/null", "w", stdout) == nullptr ||
                      std::freopen("/dev/null", "w", stderr) == nullptr))
       _exit(2);
-    for (uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed)
+    for (uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed) {
       SimulateAndCatch(seed, steps, faults, seen);
+      seen->held += !testing::Test::HasFailure();
+    }
     std::fflush(nullptr);
     _exit(testing::Test::HasFailure() ? 1 : 0);
   }
@@ -167,9 +170,12 @@ TEST(Simulation, EveryInvariantHoldsAndEveryJobEndsUnderAnyFaults) {
   std::vector<std::string> failures;
   for (uint64_t first = last - count + 1; first <= last; first = seen.seed + 1) {
     if (!Fails(first, last, AllSteps(), &seen, false, faults)) break;
-    failures.push_back(TellFailure(seen.seed, faults, &seen));
+    const uint64_t failed = seen.seed, held = seen.held;
+    failures.push_back(TellFailure(failed, faults, &seen));
+    seen.held = held;
     if (failures.size() == kMostFailures) break;
   }
+  std::printf("%llu seeds held\n", static_cast<unsigned long long>(seen.held));
   for (const std::string& failure : failures) ADD_FAILURE() << failure;
   if (asked != 0 || tests::kSanitized || HasFailure()) return;  // of fewer seeds
   using enum job::Outcome;
