@@ -74,6 +74,7 @@ struct MetricFilter {
   std::optional<int64_t> rank;
   int64_t first_step = std::numeric_limits<int64_t>::min();
   int64_t last_step = std::numeric_limits<int64_t>::max();
+  std::optional<job::MetricPoint> behind;  // only those that come behind this one
 };
 
 struct JobCounts {

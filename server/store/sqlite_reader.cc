@@ -239,7 +239,7 @@ class SqliteReader : public Reader {
         "step");
     std::vector<job::MetricPoint> piece;
     for (const Series& series : SeriesOf(job, filter)) {
-      statement.Put(series.id, filter.first_step, filter.last_step);
+      statement.Put(series.id, series.first_step, filter.last_step);
       while (statement.Next()) {
         job::MetricPoint& point = piece.emplace_back(series.name_of_points);
         statement.Get(point.step, point.value, point.time);
@@ -370,6 +370,7 @@ class SqliteReader : public Reader {
   struct Series {
     int64_t id = 0;
     job::MetricPoint name_of_points;  // name, rank and phase
+    int64_t first_step = 0;
   };
 
   std::vector<Series> SeriesOf(base::JobId job, const MetricFilter& filter) {
@@ -383,9 +384,20 @@ class SqliteReader : public Reader {
       ColumnReader(*database_, statement)(series.id, series.name_of_points.name, rank,
                                           series.name_of_points.phase);
       if (rank >= 0) series.name_of_points.rank = rank;
-      if (Passes(filter, series.name_of_points)) found.push_back(std::move(series));
+      if (!Passes(filter, series.name_of_points)) continue;
+      series.first_step = filter.first_step;
+      if (filter.behind && IsSeriesOf(series, *filter.behind)) {
+        series.first_step = std::max(filter.first_step, filter.behind->step + 1);
+        found.clear();
+      }
+      found.push_back(std::move(series));
     }
     return found;
+  }
+
+  static bool IsSeriesOf(const Series& series, const job::MetricPoint& point) {
+    const job::MetricPoint& name = series.name_of_points;
+    return name.name == point.name && name.rank == point.rank && name.phase == point.phase;
   }
 
   static bool Passes(const MetricFilter& filter, const job::MetricPoint& point) {

@@ -84,6 +84,24 @@ TEST_F(StoreMetricsTest, FiltersByNameAndRank) {
   EXPECT_TRUE(Points({.names = {"c"}}).empty());
 }
 
+TEST_F(StoreMetricsTest, GoesOnBehindAPoint) {
+  using enum job::Phase;
+  Put(1, {{"a", 0, std::nullopt, std::nullopt, 1, 0},
+          {"a", 1, std::nullopt, std::nullopt, 2, 0},
+          {"a", 0, 0, kAfterForward, 3, 0},
+          {"a", 0, 0, kBeforeForward, 4, 0},
+          {"a", 5, 0, kBeforeForward, 5, 0},
+          {"b", 0, 1, std::nullopt, 6, 0}});
+  const std::vector<job::MetricPoint> all = Points();
+  ASSERT_EQ(all.size(), 6u);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto rest = Points({.behind = all[i]});
+    ASSERT_EQ(rest.size(), all.size() - i - 1);
+    for (size_t j = 0; j < rest.size(); ++j) EXPECT_EQ(rest[j].value, all[i + 1 + j].value);
+  }
+  EXPECT_EQ(Points({.rank = 0, .behind = all[2]}).size(), 2u);
+}
+
 TEST_F(StoreMetricsTest, FiltersByStep) {
   PutLosses(1, 0, {5, 4, 3, 2, 1});
   MetricFilter filter;
