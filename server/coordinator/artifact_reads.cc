@@ -6,7 +6,8 @@
 namespace trainctl::coordinator {
 
 void ArtifactReads::Ask(WorkerSessions& sessions, const std::vector<std::string>& workers,
-                        job::ArtifactQuestion question, base::SteadyMicros now, Answer answer) {
+                        const std::string& user, job::ArtifactQuestion question,
+                        base::SteadyMicros now, Answer answer) {
   const auto connected = std::find_if(workers.begin(), workers.end(), [&](const auto& name) {
     return sessions.Find(name) != nullptr;
   });
@@ -17,15 +18,15 @@ void ArtifactReads::Ask(WorkerSessions& sessions, const std::vector<std::string>
         base::Code::kUnavailable,
         "no worker of host " + host + " is connected, so nobody can read " + question.path});
   }
-  const base::Result<std::string> id = pending_.Add(*connected, now, answer);
+  const base::Result<std::string> id = pending_.Add(*connected, user, now, answer);
   if (!id) return answer(id.error());
   sessions.Send(*connected, AskArtifact{*id, std::move(question)});
 }
 
-void ArtifactReads::OnResult(const std::string& request_id, job::ArtifactPiece piece,
-                             const std::string& error) {
-  if (error.empty()) return pending_.Give(request_id, std::move(piece));
-  pending_.Give(request_id, base::Error{base::Code::kIo, error});
+void ArtifactReads::OnResult(const std::string& worker, const std::string& request_id,
+                             job::ArtifactPiece piece, const std::string& error) {
+  if (error.empty()) return pending_.Give(worker, request_id, std::move(piece));
+  pending_.Give(worker, request_id, base::Error{base::Code::kIo, error});
 }
 
 }  // namespace trainctl::coordinator

@@ -17,23 +17,27 @@ class ArtifactReads {
  public:
   static constexpr int64_t kDeadlineMicros = 60'000'000;
   static constexpr size_t kMaxWaiting = 64;
+  static constexpr size_t kMaxWaitingOfUser = kMaxWaiting / 4;
 
   // kUnavailable: none of these workers is connected, it went away, or it did not answer within the
-  // deadline. kExhausted: too many wait. kIo: the worker can't read it (its words).
+  // deadline. kExhausted: too many wait, or too many of this user. kIo: the worker can't read it
+  // (its words).
   using Answer = PendingAnswers<job::ArtifactPiece>::Answer;
-  // workers: of the host, the first that is connected is asked.
+  // workers: of the host, the first that is connected is asked. user: who asks.
   void Ask(WorkerSessions& sessions, const std::vector<std::string>& workers,
-           job::ArtifactQuestion question, base::SteadyMicros now, Answer answer);
+           const std::string& user, job::ArtifactQuestion question, base::SteadyMicros now,
+           Answer answer);
 
-  // error empty: it succeeded. An unknown id: answered too late, dropped.
-  void OnResult(const std::string& request_id, job::ArtifactPiece piece, const std::string& error);
+  // error empty: it succeeded. An unknown id, or one of another worker's: dropped.
+  void OnResult(const std::string& worker, const std::string& request_id, job::ArtifactPiece piece,
+                const std::string& error);
   void OnWorkerLeft(const std::string& worker) { pending_.OnWorkerLeft(worker); }
   void OnTick(base::SteadyMicros now) { pending_.OnTick(now); }
   void FailAll(const std::string& message) { pending_.FailAll(message); }
 
  private:
   PendingAnswers<job::ArtifactPiece> pending_{"a", "reads of artifacts", kMaxWaiting,
-                                              kDeadlineMicros};
+                                              kMaxWaitingOfUser, kDeadlineMicros};
 };
 
 }  // namespace trainctl::coordinator

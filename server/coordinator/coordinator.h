@@ -171,9 +171,9 @@ class Coordinator {
                    LeaseAnswer answer);
   void DeleteLease(const std::string& name, const auth::Caller& caller, LeaseAnswer answer);
 
-  // `workers`: of the host that has it.
-  void ReadArtifact(const std::vector<std::string>& workers, job::ArtifactQuestion question,
-                    ArtifactReads::Answer answer);
+  // `workers`: of the host that has it. `user`: who asks.
+  void ReadArtifact(const std::vector<std::string>& workers, const std::string& user,
+                    job::ArtifactQuestion question, ArtifactReads::Answer answer);
 
   // For the audit log: a change that is not the coordinator's own, once it was made.
   void RecordChange(const auth::Caller& caller, const std::string& action,

@@ -348,9 +348,9 @@ base::Result<std::vector<store::AuditRow>> Coordinator::ReadAudit(int64_t limit,
   return parts_.reader.Audit(limit, before);
 }
 
-void Coordinator::ReadArtifact(const std::vector<std::string>& workers,
+void Coordinator::ReadArtifact(const std::vector<std::string>& workers, const std::string& user,
                                job::ArtifactQuestion question, ArtifactReads::Answer answer) {
-  artifact_reads_.Ask(workers_, workers, std::move(question), parts_.clock.Steady(),
+  artifact_reads_.Ask(workers_, workers, user, std::move(question), parts_.clock.Steady(),
                       std::move(answer));
 }
 

@@ -135,7 +135,7 @@ void Coordinator::WorkerInspected(const WorkerChannel& channel, const std::strin
                                   base::Result<job::Inspection> inspection) {
   const base::SteadyMicros now = parts_.clock.Steady();
   if (workers_.Hear(worker, channel, now) == nullptr) return;
-  inspections_.OnResult(request_id, std::move(inspection), now);
+  inspections_.OnResult(worker, request_id, std::move(inspection), now);
 }
 
 bool Coordinator::IsIdle(const std::string& worker) const {
@@ -155,7 +155,7 @@ void Coordinator::WorkerReadArtifact(const WorkerChannel& channel, const std::st
                                      const std::string& request_id, job::ArtifactPiece piece,
                                      const std::string& error) {
   if (workers_.Hear(worker, channel, parts_.clock.Steady()) == nullptr) return;
-  artifact_reads_.OnResult(request_id, std::move(piece), error);
+  artifact_reads_.OnResult(worker, request_id, std::move(piece), error);
 }
 
 void Coordinator::WorkerLeft(const WorkerChannel& channel, const std::string& worker) {

@@ -85,12 +85,12 @@ void Inspections::Send(Waiting waiting, const std::string& worker, base::SteadyM
   ++of_user_[user];
   now_ = now;
   const auto shared = std::make_shared<Waiting>(std::move(waiting));
-  const auto id =
-      asked_.Add(worker, now, [this, shared, worker, user](base::Result<job::Inspection> result) {
-        TakeOne(&of_worker_, worker);
-        TakeOne(&of_user_, user);
-        Answered(std::move(*shared), worker, std::move(result), now_);
-      });
+  const auto id = asked_.Add(worker, user, now,
+                             [this, shared, worker, user](base::Result<job::Inspection> result) {
+                               TakeOne(&of_worker_, worker);
+                               TakeOne(&of_user_, user);
+                               Answered(std::move(*shared), worker, std::move(result), now_);
+                             });
   if (id) return workers_.Send(worker, AskInspect{*id, shared->question.job_json, user});
   TakeOne(&of_worker_, worker);
   TakeOne(&of_user_, user);
@@ -116,10 +116,10 @@ void Inspections::Answered(Waiting waiting, const std::string& worker,
   waiting_.push_front(std::move(waiting));
 }
 
-void Inspections::OnResult(const std::string& request_id, base::Result<job::Inspection> inspection,
-                           base::SteadyMicros now) {
+void Inspections::OnResult(const std::string& worker, const std::string& request_id,
+                           base::Result<job::Inspection> inspection, base::SteadyMicros now) {
   now_ = now;
-  asked_.Give(request_id, std::move(inspection));
+  asked_.Give(worker, request_id, std::move(inspection));
   Pump(now);
 }
 

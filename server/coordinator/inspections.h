@@ -46,9 +46,9 @@ class Inspections {
 
   void Ask(Question question, base::SteadyMicros now, Answer answer);
 
-  // An unknown id: answered too late, dropped.
-  void OnResult(const std::string& request_id, base::Result<job::Inspection> inspection,
-                base::SteadyMicros now);
+  // An unknown id, or one of another worker's: dropped.
+  void OnResult(const std::string& worker, const std::string& request_id,
+                base::Result<job::Inspection> inspection, base::SteadyMicros now);
   void OnWorkerLeft(const std::string& worker, base::SteadyMicros now);
   void OnTick(base::SteadyMicros now);
   void FailAll(const std::string& message);
@@ -76,7 +76,8 @@ class Inspections {
   base::SteadyMicros now_ = 0;
   std::list<Waiting> waiting_;                         // in order of their coming
   std::map<std::string, size_t> of_worker_, of_user_;  // asked now
-  PendingAnswers<job::Inspection> asked_{"i", "inspections", kMostWaiting, kDeadlineMicros};
+  PendingAnswers<job::Inspection> asked_{"i", "inspections", kMostWaiting, kMostOfUser,
+                                         kDeadlineMicros};
 };
 
 }  // namespace trainctl::coordinator

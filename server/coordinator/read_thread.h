@@ -2,7 +2,6 @@
 // comparison delays a submission or a worker. Answers come back on the coordinator's loop.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "common/base/result.h"
 #include "server/coordinator/event_loop.h"
+#include "server/coordinator/waiting_questions.h"
 #include "server/store/reader.h"
 
 namespace trainctl::coordinator {
@@ -18,6 +18,7 @@ namespace trainctl::coordinator {
 class ReadThread {
  public:
   static constexpr size_t kMaxWaiting = 1024;
+  static constexpr size_t kMaxWaitingOfUser = kMaxWaiting / 4;
 
   ReadThread(EventLoop& loop, std::unique_ptr<store::Reader> reader)
       : loop_(loop), reader_(std::move(reader)) {
@@ -25,22 +26,24 @@ class ReadThread {
   }
 
   // Any thread. `read` runs on this thread, `answer` then on the loop's; kExhausted where too many
-  // questions wait.
+  // questions wait, or too many of this user. Users share nothing but the whole bound; "": no user.
+  template <class T>
+  void Ask(const std::string& user, std::function<base::Result<T>(store::Reader&)> read,
+           std::function<void(base::Result<T>)> answer) {
+    if (const base::Status enters = waiting_.Enter(user); !enters) {
+      return loop_.Post([answer = std::move(answer), busy = enters.error()] { answer(busy); });
+    }
+    reads_.Post([this, user, read = std::move(read), answer = std::move(answer)] {
+      auto result = std::make_shared<base::Result<T>>(read(*reader_));
+      waiting_.Leave(user);
+      loop_.Post([answer, result] { answer(std::move(*result)); });
+    });
+  }
+
   template <class T>
   void Ask(std::function<base::Result<T>(store::Reader&)> read,
            std::function<void(base::Result<T>)> answer) {
-    if (waiting_.fetch_add(1) >= kMaxWaiting) {
-      waiting_.fetch_sub(1);
-      const base::Error busy{
-          base::Code::kExhausted,
-          std::to_string(kMaxWaiting) + " questions wait already: try again in a moment"};
-      return loop_.Post([answer = std::move(answer), busy] { answer(busy); });
-    }
-    reads_.Post([this, read = std::move(read), answer = std::move(answer)] {
-      auto result = std::make_shared<base::Result<T>>(read(*reader_));
-      waiting_.fetch_sub(1);
-      loop_.Post([answer, result] { answer(std::move(*result)); });
-    });
+    Ask<T>("", std::move(read), std::move(answer));
   }
 
   // Answers what was asked before. Not on the loop's thread.
@@ -49,7 +52,7 @@ class ReadThread {
  private:
   EventLoop& loop_;
   std::unique_ptr<store::Reader> reader_;
-  std::atomic<size_t> waiting_ = 0;
+  WaitingQuestions waiting_{kMaxWaiting, kMaxWaitingOfUser};
   EventLoop reads_;
 };
 

@@ -254,8 +254,8 @@ auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRe
         if (!theirs) return theirs.error();
         return coordinator::FindArtifact(reader, job->row, asked->path());
       },
-      [this, request](const Permit&, coordinator::ArtifactPlace place, auto answer) {
-        backend_.coordinator.ReadArtifact(place.workers,
+      [this, request](const Permit& permit, coordinator::ArtifactPlace place, auto answer) {
+        backend_.coordinator.ReadArtifact(place.workers, permit.caller.name,
                                           {request->path(), request->file(), request->offset(),
                                            std::move(place.record), std::move(place.owner)},
                                           answer);

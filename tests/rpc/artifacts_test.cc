@@ -145,5 +145,27 @@ TEST_F(ArtifactsTest, AreUnavailableWithoutAWorkerOfTheirHostAndWhenItGoesAway) 
       << none.error_message();
 }
 
+// The id of a question is easily guessed.
+TEST_F(ArtifactsTest, AWorkerOfAnotherHostGivesNoAnswer) {
+  FakeWorker stranger("b/0");
+  stranger.Connect(site_.channel());
+  auto answer = Read("/out/final", "model");
+  const auto asked = worker_.Next(v1::CoordinatorMessage::kArtifact).artifact();
+  const auto say = [&asked](FakeWorker& worker, const std::string& data) {
+    v1::WorkerMessage message;
+    message.mutable_artifact_result()->set_request_id(asked.request_id());
+    message.mutable_artifact_result()->mutable_piece()->set_data(data);
+    EXPECT_TRUE(worker.Send(message));
+  };
+  say(stranger, "forged");
+  v1::WorkerMessage again;
+  again.mutable_hello();
+  EXPECT_TRUE(stranger.Send(again));
+  stranger.WaitForEnd();  // for that: so the answer before it was heard
+  say(worker_, "true");
+  ASSERT_TRUE(answer.get().ok());
+  EXPECT_EQ(response_.data(), "true");
+}
+
 }  // namespace
 }  // namespace trainctl::rpc_test

@@ -37,7 +37,7 @@ class InspectionsTest : public testing::Test {
   }
   size_t AskedOf(const std::string& worker) { return workers_[worker].asked.size(); }
   void Answer(const std::string& worker, base::Result<job::Inspection> result) {
-    inspections_.OnResult(workers_[worker].asked.back(), std::move(result), now_);
+    inspections_.OnResult(worker, workers_[worker].asked.back(), std::move(result), now_);
   }
   void Wait(int64_t seconds) {
     now_ += seconds * kMicrosPerSecond;
@@ -50,6 +50,17 @@ class InspectionsTest : public testing::Test {
   base::SteadyMicros now_ = kMicrosPerSecond;
   Inspections inspections_{sessions_, [this](const std::string& w) { return !busy_.contains(w); }};
 };
+
+TEST_F(InspectionsTest, NobodyAnswersForAnotherWorker) {
+  Join("a/0");
+  Join("b/0");
+  const auto answer = Ask("ann", "a/0");
+  inspections_.OnResult("b/0", workers_["a/0"].asked.back(), job::Inspection{.rows = 666}, now_);
+  EXPECT_FALSE(answer->has_value());
+  Answer("a/0", job::Inspection{.rows = 1});
+  ASSERT_TRUE(answer->has_value() && (*answer)->ok());
+  EXPECT_EQ((**answer)->rows, 1);
+}
 
 TEST_F(InspectionsTest, OneUsersHangingInspectionsLeaveRoomForOthers) {
   Join("a/0");
