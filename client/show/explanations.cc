@@ -40,8 +40,8 @@ constexpr std::string_view kDeterministicAlso[] = {"determinism", "seed", "repro
 constexpr std::string_view kQueueAlso[] = {"backfill", "after",  "dependencies", "waiting",
                                            "priority", "queued", "time limit",   "predicted start"};
 constexpr std::string_view kLeasesAlso[] = {"lease", "reservation", "calendar", "within"};
-constexpr std::string_view kConstraintsAlso[] = {"constraint", "host",     "label",
-                                                 "labels",     "gpu name", "gpu memory"};
+constexpr std::string_view kConstraintsAlso[] = {"constraint", "host",      "label",     "labels",
+                                                 "gpu name",   "gpu model", "gpu memory"};
 constexpr std::string_view kProfileAlso[] = {"profiler", "profiling", "trace", "perfetto",
                                              "kineto"};
 constexpr std::string_view kTrackAlso[] = {"tensorboard", "tracking", "curves", "wandb", "mlflow"};
@@ -296,7 +296,8 @@ Leases go by the coordinator's wall clock. traincoordinator --lease-max bounds t
      "trainctl lease create lab2 --gpus 4 --for 3h"},
     {"constraints", "which devices and hosts will do for a job", kConstraintsAlso,
      R"(resources.constraints names what each device must be: "gpu.memory": ">=40GiB",
-"gpu.compute_capability": ">=8.0", "gpu.name": "=NVIDIA H200"; and of which workers: "host":
+"gpu.compute_capability": ">=8.0", "gpu.model": "=H100,H200" (part of the name, or one of several
+parts), "gpu.name": "=NVIDIA H200" (the whole name); and of which workers: "host":
 "=node1,node2" (one of them), "!=node3", "label.rack": "=r1", as trainworker --label rack=r1 says.
 Numbers are compared by =, !=, <, <=, > and >=, names by = and !=. All must hold, of every device of
 the gang, which are of one model. A CPU slot meets nothing that begins with gpu. bf16 needs 8.0 of

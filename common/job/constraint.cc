@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <compare>
 #include <optional>
@@ -27,8 +28,8 @@ constexpr std::array<Operator, 6> kOperators = {{{">=", Comparison::kGreaterEqua
 
 constexpr std::string_view kHost = "host", kLabel = "label.";
 
-constexpr std::array<std::string_view, 5> kKeys = {"gpu.memory", "gpu.compute_capability",
-                                                   "gpu.name", kHost, "label.KEY"};
+constexpr std::array<std::string_view, 6> kKeys = {
+    "gpu.memory", "gpu.compute_capability", "gpu.model", "gpu.name", kHost, "label.KEY"};
 
 base::Error Invalid(std::string message) { return {base::Code::kInvalid, std::move(message)}; }
 
@@ -88,17 +89,16 @@ base::Result<Constraint> WithName(Constraint constraint, std::string_view name) 
   return constraint;
 }
 
-// "node1,node2", with or without spaces behind the commas.
-base::Result<Constraint> WithNames(Constraint constraint, std::string_view list) {
-  const base::Error expected =
-      Invalid("= or != and names, such as \"=node1,node2\" for one of both");
+// "node1,node2", with or without spaces behind the commas. None has a character of `without`.
+base::Result<Constraint> WithList(Constraint constraint, std::string_view list,
+                                  std::string_view without, const base::Error& expected) {
   if (!IsEquality(constraint)) return expected;
   for (bool more = true; more;) {
     const size_t comma = list.find(',');
     std::string_view name = list.substr(0, comma);
     while (name.starts_with(' ')) name.remove_prefix(1);
     while (name.ends_with(' ')) name.remove_suffix(1);
-    if (name.empty() || name.find_first_of(" =!<>") != std::string_view::npos) return expected;
+    if (name.empty() || name.find_first_of(without) != std::string_view::npos) return expected;
     constraint.names.emplace_back(name);
     more = comma != std::string_view::npos;
     if (more) list.remove_prefix(comma + 1);
@@ -106,10 +106,30 @@ base::Result<Constraint> WithNames(Constraint constraint, std::string_view list)
   return constraint;
 }
 
+base::Result<Constraint> WithNames(const Constraint& constraint, std::string_view list) {
+  return WithList(constraint, list, " =!<>",
+                  Invalid("= or != and names, such as \"=node1,node2\" for one of both"));
+}
+
+base::Result<Constraint> WithModels(const Constraint& constraint, std::string_view list) {
+  return WithList(constraint, list, "=!<>",
+                  Invalid("= or != and parts of names, such as \"=H100,H200\" for one of both"));
+}
+
 base::Result<Constraint> WithLabel(const Constraint& constraint, std::string_view list) {
   if (!IsLabelKey(LabelKeyOf(constraint.key)))
     return Invalid("a label's key behind \"label.\", such as \"label.rack\"");
   return WithNames(constraint, list);
+}
+
+bool IsOfModel(const Constraint& constraint, const std::string& name) {
+  const auto is_same = [](unsigned char left, unsigned char right) {
+    return std::tolower(left) == std::tolower(right);
+  };
+  const bool is_one = std::ranges::any_of(constraint.names, [&](const std::string& part) {
+    return !std::ranges::search(name, part, is_same).empty();
+  });
+  return is_one == (constraint.comparison == Comparison::kEqual);
 }
 
 bool IsAmong(const Constraint& constraint, const std::string& name) {
@@ -131,11 +151,12 @@ base::Result<Constraint> ParseConstraint(std::string_view key, std::string_view 
     return WithNumber(constraint, comparison ? ParseCapability(text) : std::nullopt,
                       "an operator and a capability, such as \">=8.0\"");
   }
+  if (key == "gpu.model") return WithModels(constraint, comparison ? text : "");
   if (key == "gpu.name") return WithName(constraint, comparison ? text : "");
   if (key == kHost) return WithNames(constraint, comparison ? text : "");
   if (key.starts_with(kLabel)) return WithLabel(constraint, comparison ? text : "");
   const std::string hint = base::DidYouMean(key, kKeys);
-  return Invalid("one of gpu.memory, gpu.compute_capability, gpu.name, host, label.KEY" +
+  return Invalid("one of gpu.memory, gpu.compute_capability, gpu.model, gpu.name, host, label.KEY" +
                  (hint.empty() ? "" : "; " + hint));
 }
 
@@ -152,6 +173,7 @@ bool Meets(const Constraint& constraint, const SiteDevice& device) {
     return IsAmong(constraint, label == device.labels.end() ? "" : label->second);
   }
   if (device.kind != DeviceKind::kCuda) return false;
+  if (constraint.key == "gpu.model") return IsOfModel(constraint, device.name);
   if (constraint.key == "gpu.name") return IsAmong(constraint, device.name);
   if (constraint.key == "gpu.memory")
     return Holds(constraint.comparison, device.memory_bytes <=> constraint.number);

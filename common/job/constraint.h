@@ -1,6 +1,7 @@
 // What a job asks of its devices: "gpu.memory": ">=40GiB", "gpu.compute_capability": ">=8.0",
-// "gpu.name": "=NVIDIA H200". Or of its workers: "host": "=node1,node2" is one of these, "!=node3"
-// another than that one; "label.rack": "=r1" (labels.h) likewise. Pure.
+// "gpu.model": "=H100,H200" (one whose name has one of these in it, in any case), "gpu.name":
+// "=NVIDIA H200" (the whole name). Or of its workers: "host": "=node1,node2" is one of these,
+// "!=node3" another than that one; "label.rack": "=r1" (labels.h) likewise. Pure.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ namespace trainctl::job {
 enum class Comparison { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
 
 struct Constraint {
-  std::string key;  // gpu.memory | gpu.compute_capability | gpu.name | host | label.KEY
+  std::string key;  // gpu.memory | gpu.compute_capability | gpu.model | gpu.name | host | label.KEY
   Comparison comparison = Comparison::kEqual;
   int64_t number = 0;  // gpu.memory: bytes; gpu.compute_capability: 1000 · major + minor
   std::vector<std::string> names;  // of the others: one of them; but one where it is gpu.name

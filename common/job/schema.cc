@@ -316,7 +316,8 @@ std::vector<Field> ResourceFields() {
       Row("resources.constraints", TextMapType{}, AT(resources.constraints),
           "Which devices will do: {\"gpu.memory\": \">=40GiB\", \"host\": \"=node1,node2\", "
           "\"label.rack\": \"!=r3\"}. gpu.memory and gpu.compute_capability know <, <=, =, !=, "
-          ">= and >; gpu.name, host and label.KEY know = and !=."),
+          ">= and >; gpu.model (\"=H100,H200\": parts of names), gpu.name, host and label.KEY know "
+          "= and !=."),
       Row("resources.time_limit", OrNull(DurationType{}), AT(resources.time_limit_seconds),
           "The job ends as TIMEOUT after it. A job with one may start before a larger one that "
           "waits."),

@@ -41,14 +41,18 @@ std::string ListOf(const std::set<std::string>& names) {
 
 // What the site has where a constraint asks for something else.
 std::string WhatThereIs(const std::string& key, const std::vector<SiteDevice>& devices) {
-  std::set<std::string> hosts, values, labels;
+  std::set<std::string> hosts, values, labels, models;
   const std::string label(LabelKeyOf(key));
   for (const SiteDevice& device : devices) {
     hosts.insert(device.host);
+    if (device.kind == DeviceKind::kCuda) models.insert(device.name);
     const auto value = device.labels.find(label);
     if (value != device.labels.end()) values.insert(value->second);
     for (const auto& [name, text] : device.labels) labels.insert(name);
   }
+  const bool is_of_model = key == "gpu.model" || key == "gpu.name";
+  if (is_of_model && !models.empty())
+    return "what one of this site's GPUs meets, which are: " + ListOf(models);
   if (label.empty())
     return IsOfWorker(key) ? "what one of this site's hosts meets: " + ListOf(hosts)
                            : "what at least one device of this site meets";

@@ -49,7 +49,7 @@ bool ReadWords(std::string_view bytes) {
   auth::UnixPolicy policy;
   const bool role = auth::AddRole(bytes, &policy).ok();
   bool constraint = false;
-  for (const char* key : {"gpu.memory", "gpu.compute_capability", "gpu.name", "host"})
+  for (const char* key : {"gpu.memory", "gpu.compute_capability", "gpu.model", "gpu.name", "host"})
     constraint |= job::ParseConstraint(key, bytes).ok();
   const auto target = web::ParseTarget(bytes);
   CHECK(!target || !base::FindInvalidUtf8(target->path));

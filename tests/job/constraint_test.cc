@@ -47,6 +47,16 @@ TEST(Constraint, ComparesNamesForEquality) {
   EXPECT_TRUE(Met("host", "!=node2"));
 }
 
+TEST(Constraint, AModelIsAPartOfTheNameOrOneOfSeveral) {
+  EXPECT_TRUE(Met("gpu.model", "=H200"));
+  EXPECT_TRUE(Met("gpu.model", "=H100,h200"));
+  EXPECT_TRUE(Met("gpu.model", "= NVIDIA H200"));
+  EXPECT_FALSE(Met("gpu.model", "=H100"));
+  EXPECT_FALSE(Met("gpu.model", "!=A100, H200"));
+  EXPECT_TRUE(Met("gpu.model", "!=A100"));
+  EXPECT_FALSE(Met("gpu.model", "!=A100", kSlot));
+}
+
 TEST(Constraint, AHostIsOneOfSeveralOrNoneOfThem) {
   EXPECT_TRUE(Met("host", "=node2,node1"));
   EXPECT_TRUE(Met("host", "= node2 , node1"));
@@ -82,6 +92,8 @@ TEST(Constraint, WhatIsNoneSaysWhatWasExpected) {
   EXPECT_THAT(message("gpu.compute_capability", ">=8.x"), HasSubstr("\">=8.0\""));
   EXPECT_THAT(message("gpu.compute_capability", ">="), HasSubstr("\">=8.0\""));
   EXPECT_THAT(message("gpu.name", ">=H200"), HasSubstr("= or !="));
+  EXPECT_THAT(message("gpu.model", "H200"), HasSubstr("\"=H100,H200\""));
+  EXPECT_THAT(message("gpu.model", "=H100,"), HasSubstr("\"=H100,H200\""));
   EXPECT_THAT(message("host", "="), HasSubstr("= or !="));
   EXPECT_THAT(message("host", "=a,,b"), HasSubstr("\"=node1,node2\""));
   EXPECT_THAT(message("host", "=a, label.x =b"), HasSubstr("\"=node1,node2\""));

@@ -44,6 +44,14 @@ TEST(DeviceNameOf, AnExclusiveJobsSlotHasThePartOfItsHostsThreadsThatFallsToARan
   EXPECT_EQ(DeviceNameOf(job, site[0], site), "CPU slot (2 threads)");
 }
 
+TEST(CheckSite, AModelThatIsNotThereIsToldWithThoseThatAre) {
+  EXPECT_THAT(CheckSite(On(2, {{"gpu.model", "=H100,H200"}}), Site(4, 1)), IsEmpty());
+  const auto problems = CheckSite(On(1, {{"gpu.model", "=A100"}}), Site(4, 1));
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].path, "resources.constraints.gpu.model");
+  EXPECT_THAT(problems[0].expected, HasSubstr("which are: NVIDIA H200"));
+}
+
 TEST(CheckSite, AJobThatTheSiteCanHoldIsFine) {
   EXPECT_THAT(CheckSite(On(4), Site(4, 0)), IsEmpty());
 }
