@@ -20,10 +20,20 @@ int64_t Numbered(const WaysPicture& picture) {
                                [](const WayPoint& point) { return !point.label.empty(); });
 }
 
+bool HasMeasured(const WaysPicture& picture) {
+  return std::ranges::any_of(picture.points, &WayPoint::measured);
+}
+
+int KeyLines(const WaysPicture& picture) {
+  return static_cast<int>(Numbered(picture)) + (picture.asked ? 1 : 0) +
+         (HasMeasured(picture) ? 1 : 0);
+}
+
 // One that is far above all points would leave them no room.
 bool ShowsLimit(const WaysPicture& picture) {
   double most = 0;
   for (const WayPoint& point : picture.points) most = std::max(most, point.bytes);
+  if (picture.asked) most = std::max(most, picture.asked->bytes);
   return picture.limit_bytes > 0 && picture.limit_bytes <= 4 * most;
 }
 
@@ -33,6 +43,7 @@ Plot PlotOf(const WaysPicture& picture) {
   std::vector<Sample>& samples = plot.curves.front().samples;
   samples.push_back({0, 0});
   for (const WayPoint& point : picture.points) samples.push_back({point.seconds, point.bytes});
+  if (picture.asked) samples.push_back({picture.asked->seconds, picture.asked->bytes});
   if (ShowsLimit(picture)) samples.push_back({0, picture.limit_bytes});
   return plot;
 }
@@ -42,12 +53,34 @@ std::string Dot(double x, double y, double radius, const std::string& attributes
          svg::Number(radius) + "\" " + attributes + "/>\n";
 }
 
+std::string Ring(double x, double y) {
+  return Dot(x, y, 9, "fill=\"none\" stroke=\"#888\" stroke-width=\"1.5\"");
+}
+
+std::string Triangle(double x, double y) {
+  return "<path d=\"M" + svg::Number(x) + " " + svg::Number(y - 9) +
+         "l8 14h-16z\" fill=\"none\" stroke=\"#c62828\" stroke-width=\"2\"/>\n";
+}
+
+// Below the lines of the numbers.
+std::string KeyOfMarks(const WaysPicture& picture) {
+  std::string key;
+  double at = kWaysLegendTop + kWaysLineHeight * static_cast<double>(Numbered(picture));
+  const auto add = [&](const std::string& mark, const std::string& words) {
+    key += mark + svg::Text(Axes::kLeft + 14, at, "start", words);
+    at += kWaysLineHeight;
+  };
+  if (picture.asked) add(Triangle(Axes::kLeft, at - 4), "as it is");
+  if (HasMeasured(picture)) add(Ring(Axes::kLeft, at - 4), "measured in earlier runs");
+  return key;
+}
+
 }  // namespace
 
 int SvgWaysWidth() { return static_cast<int>(Axes::kWidth); }
 
 int SvgWaysHeight(const WaysPicture& picture) {
-  return kWaysLegendTop + kWaysLineHeight * static_cast<int>(Numbered(picture) + 1);
+  return kWaysLegendTop + kWaysLineHeight * (KeyLines(picture) + 1);
 }
 
 std::string SvgWays(const WaysPicture& picture) {
@@ -66,8 +99,9 @@ std::string SvgWays(const WaysPicture& picture) {
                           (shown ? "" : ", above the picture"));
   }
   for (const WayPoint& point : picture.points) {
-    if (point.label.empty())
-      body += Dot(axes.PlaceX(point.seconds), axes.PlaceY(point.bytes), 2, "fill=\"#8888\"");
+    const double x = axes.PlaceX(point.seconds), y = axes.PlaceY(point.bytes);
+    if (point.label.empty()) body += Dot(x, y, 2, "fill=\"#8888\"");
+    if (point.measured) body += Ring(x, y);
   }
   int number = 0;
   for (const WayPoint& point : picture.points) {
@@ -82,6 +116,9 @@ std::string SvgWays(const WaysPicture& picture) {
     body +=
         svg::Text(Axes::kLeft + 14, at, "start", Truncate(name + "  " + point.label, kLongestWay));
   }
+  if (picture.asked)
+    body += Triangle(axes.PlaceX(picture.asked->seconds), axes.PlaceY(picture.asked->bytes));
+  body += KeyOfMarks(picture);
   return svg::Whole(Axes::kWidth, SvgWaysHeight(picture), picture.title, body);
 }
 

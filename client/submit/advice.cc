@@ -149,12 +149,20 @@ Json Record(const Advice& advice, const Line& line) {
                  {"step_seconds", way.time ? Json(way.time->step_seconds) : Json(nullptr)},
                  {"energy_joules", energy ? Json(*energy) : Json(nullptr)},
                  {"earlier_runs", way.time ? Json(way.time->earlier_runs) : Json(nullptr)},
+                 {"disturbed", way.time ? Json(way.time->disturbed) : Json(nullptr)},
                  {"peak_allocated_bytes", way.peak_bytes()},
                  {"limit_bytes", way.limit_bytes},
                  {"memory", Json::parse(job::ToJson(way.memory))}};
   if (advice.price_per_device_hour)
     record["price"] = line.price ? Json(*line.price) : Json(nullptr);
   return record;
+}
+
+// "rates", "2 runs", "1 run, disturbed".
+std::string SourceText(const std::optional<job::TimeEstimate>& time) {
+  if (!time) return "–";
+  if (time->earlier_runs == 0) return "rates";
+  return Plural(time->earlier_runs, "run") + (time->disturbed ? ", disturbed" : "");
 }
 
 void AddRow(const Advice& advice, const Line& line, Style style, TextTable* table) {
@@ -168,8 +176,41 @@ void AddRow(const Advice& advice, const Line& line, Style style, TextTable* tabl
   cells.emplace_back(std::to_string(way.job.devices));
   cells.emplace_back(EnergyText(way.energy_joules()));
   if (advice.price_per_device_hour) cells.emplace_back(PriceText(line.price));
+  cells.emplace_back(SourceText(way.time));
   cells.emplace_back(ChangesText(line.overrides), style);
   table->AddRow(std::move(cells));
+}
+
+// The ways that the table has no row of, on one line. Of those left out the reasons follow.
+std::string UnshownText(const Advice& advice) {
+  const std::vector<advice::Way>& fitting = advice.ways.fitting;
+  const int64_t hidden = std::ssize(fitting) - std::ssize(advice.shown);
+  const int64_t timeless =
+      hidden == 0 ? 0 : std::ranges::count_if(fitting, [](const auto& way) { return !way.time; });
+  int64_t left_out = 0;
+  for (const advice::Exclusion& exclusion : advice.ways.excluded) left_out += exclusion.ways;
+  std::vector<std::string> parts;
+  const auto add = [&parts](int64_t ways, const char* why) {
+    if (ways > 0) parts.push_back(WithThousands(ways) + " " + why);
+  };
+  add(hidden - timeless, "slower and no smaller than one above (--all shows them)");
+  add(timeless, "without a predicted time (--all shows them)");
+  add(left_out, "left out");
+  return parts.empty() ? "" : "Not shown: " + Join(parts, "; ") + ".\n";
+}
+
+// Of the times in the table.
+std::string SourcesText(const Advice& advice) {
+  const auto any = [&](auto is_so) {
+    const auto has_it = [&](const advice::Way& way) { return way.time && is_so(*way.time); };
+    return std::ranges::any_of(advice.shown, has_it) || has_it(advice.ways.asked);
+  };
+  std::string text;
+  if (any([](const job::TimeEstimate& time) { return time.earlier_runs > 0; }))
+    text += "Times from runs are measured; the others are predicted from the device's rates.\n";
+  if (any([](const job::TimeEstimate& time) { return time.disturbed; }))
+    text += "Disturbed: other work on the hosts of these runs slowed them.\n";
+  return text;
 }
 
 }  // namespace
@@ -226,6 +267,7 @@ Listing ListingOf(const Advice& advice) {
   columns.push_back({"DEVICES", true});
   columns.push_back({"ENERGY", true});
   if (advice.price_per_device_hour) columns.push_back({"PRICE", true});
+  columns.push_back({"TIME FROM"});
   columns.push_back({"CHANGES"});
   Listing listing{
       .collection = "ways", .table = TextTable(std::move(columns)), .name_key = "overrides"};
@@ -260,15 +302,15 @@ std::string RemarksOn(const Advice& advice, const std::string& file) {
             base::FormatBytes(advice.ways.asked.limit_bytes) + " with a margin.\n";
   if (advice.ways.asked_shortage)
     text += "As the file has it: " + advice.ways.asked_shortage->Text() + ".\n";
+  text += UnshownText(advice);
   for (const advice::Exclusion& exclusion : advice.ways.excluded) {
     text += "Left out, " + WithThousands(exclusion.ways) + ": " + exclusion.reason;
     if (exclusion.least_peak_bytes)
       text += " (the least of them " + base::FormatBytes(*exclusion.least_peak_bytes) + ")";
     text += ".\n";
   }
-  if (advice.ways.asked.time && advice.ways.asked.time->earlier_runs > 0)
-    text += "Times of what ran before are measured; the others are predicted from rates.\n";
-  return text + EnergyRemark(advice) + "Take one: trainctl submit " + file + " CHANGES\n";
+  return text + SourcesText(advice) + EnergyRemark(advice) + "Take one: trainctl submit " + file +
+         " CHANGES\n";
 }
 
 Sweep TrialOf(const Advice& advice, size_t ways, int64_t steps) {

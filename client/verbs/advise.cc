@@ -39,21 +39,26 @@ base::Result<std::set<advice::Liberty>> ParseLiberties(const std::string& text) 
   return liberties;
 }
 
-// The ways that are shown with what to type, the others that fit as small points.
+WayPoint PointOf(const advice::Way& way, std::string label) {
+  return {way.time->total_seconds, static_cast<double>(way.peak_bytes()), std::move(label),
+          way.is_measured()};
+}
+
+// The ways that are shown with what to type, the others that fit as small points, and the job as
+// it is.
 WaysPicture PictureOf(const Advice& advice) {
   WaysPicture picture{.title = advice.job.name + " on " + std::to_string(advice.devices) + " × " +
                                advice.device_name,
                       .limit_bytes = static_cast<double>(advice.ways.asked.limit_bytes)};
   const auto add = [&picture](const advice::Way& way, std::string label) {
-    if (way.time)
-      picture.points.push_back(
-          {way.time->total_seconds, static_cast<double>(way.peak_bytes()), std::move(label)});
+    if (way.time) picture.points.push_back(PointOf(way, std::move(label)));
   };
   for (const advice::Way& way : advice.ways.fitting) add(way, "");
   for (const advice::Way& way : advice.shown) {
     const std::string overrides = advice::OverridesOf(advice.job, way);
     add(way, overrides.empty() ? "(as the file has it)" : overrides);
   }
+  if (advice.ways.asked.time) picture.asked = PointOf(advice.ways.asked, "");
   return picture;
 }
 

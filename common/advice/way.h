@@ -41,6 +41,8 @@ struct Way {
   int64_t limit_bytes = 0;                // of one device; 0: not known
   std::optional<job::TimeEstimate> time;  // nullopt: the device has no rates
 
+  // Its time comes from earlier runs that nothing else slowed.
+  bool is_measured() const { return time && time->earlier_runs > 0 && !time->disturbed; }
   int64_t peak_bytes() const { return memory.peak_allocated; }
   double device_seconds() const;  // of all its devices together; 0 without a time
   // Of them too; nullopt: nobody has measured what such a device draws.

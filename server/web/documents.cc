@@ -23,6 +23,7 @@ Json WayRecord(const job::JobSpec& job, const advice::Way& way) {
           {"step_seconds", of_time(&job::TimeEstimate::step_seconds)},
           {"energy_joules", energy ? Json(*energy) : Json(nullptr)},
           {"earlier_runs", of_time(&job::TimeEstimate::earlier_runs)},
+          {"disturbed", of_time(&job::TimeEstimate::disturbed)},
           {"peak_allocated_bytes", way.peak_bytes()}};
 }
 
@@ -48,7 +49,7 @@ Json AdviceDocument(const coordinator::JobAdvice& advice) {
   Json front = Json::array(), fitting = Json::array(), excluded = Json::array();
   for (const advice::Way& way : advice.front) front.push_back(WayRecord(advice.job, way));
   for (const advice::Way& way : advice.ways.fitting) {
-    if (way.time) fitting.push_back({way.time->total_seconds, way.peak_bytes()});
+    if (way.time) fitting.push_back({way.time->total_seconds, way.peak_bytes(), way.is_measured()});
   }
   for (const advice::Exclusion& exclusion : advice.ways.excluded)
     excluded.push_back({{"reason", exclusion.reason}, {"ways", exclusion.ways}});

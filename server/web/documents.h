@@ -9,9 +9,9 @@
 namespace trainctl::web {
 
 // {"name", "device", "devices", "considered", "limit_bytes", "asked": way, "front": [way],
-// "fitting": [[seconds, bytes]], "excluded": [{"reason", "ways"}]}. A way is {"overrides",
-// "devices", "total_seconds", "step_seconds", "energy_joules", "earlier_runs",
-// "peak_allocated_bytes"}; its times and its energy are null where they are not known.
+// "fitting": [[seconds, bytes, measured]], "excluded": [{"reason", "ways"}]}. A way is
+// {"overrides", "devices", "total_seconds", "step_seconds", "energy_joules", "earlier_runs",
+// "disturbed", "peak_allocated_bytes"}; its times and its energy are null where they are not known.
 record::Json AdviceDocument(const coordinator::JobAdvice& advice);
 
 // {"rows", "limit_bytes"}: a row is a MemoryRecord with "label" and "is_part" of its kind. The

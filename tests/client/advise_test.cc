@@ -307,6 +307,8 @@ TEST_F(AdviseTest, DrawnItHasTheFrontByNumberAndTheLimit) {
   const std::string svg = Trainctl({"advise", File(), "-o", "svg"}).out;
   EXPECT_THAT(svg, HasSubstr("tiny on 2 × NVIDIA H200"));
   EXPECT_THAT(svg, HasSubstr("limit 139.00 GiB"));
+  EXPECT_THAT(svg, HasSubstr(">as it is<"));
+  EXPECT_THAT(svg, Not(HasSubstr("measured in earlier runs")));
   EXPECT_THAT(svg, HasSubstr(">1  "));
   EXPECT_THAT(svg, HasSubstr("--devices 2"));
   EXPECT_EQ(Trainctl({"advise", File(), "-o", folder_ + "/ways.svg"}).code, kExitOk);

@@ -297,6 +297,8 @@ TEST_F(WebApi, OtherWaysToRunAJobHaveTheirMemoryAndTheOneAsked) {
   EXPECT_GT(advice["asked"]["peak_allocated_bytes"], 0);
   EXPECT_TRUE(advice["asked"].at("energy_joules").is_null()) << "nobody has measured power";
   EXPECT_GE(advice["considered"], 1);
+  EXPECT_TRUE(advice["asked"].contains("disturbed"));
+  for (const Json& way : advice["fitting"]) EXPECT_EQ(way.at(2), false) << "none was measured";
   EXPECT_THAT(GetJson(site_, "/api/advice?job=j99", 404)["error"], HasSubstr("j99"));
 }
 

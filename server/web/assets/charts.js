@@ -308,8 +308,16 @@ const limitLine = (limit) => ({
   },
 });
 
+// Where the time of a way comes from, as trainctl advise says it.
+function sourceOf(way) {
+  if (way.earlier_runs === null) return "–";
+  if (way.earlier_runs === 0) return "rates";
+  const runs = way.earlier_runs === 1 ? "1 run" : `${formatNumber(way.earlier_runs)} runs`;
+  return way.disturbed ? `${runs}, disturbed` : runs;
+}
+
 // advice: what /api/advice answers. The front is numbered, the other ways that fit are small
-// points.
+// points, the job as it is has a triangle, and what was measured a ring.
 export function adviceChart(place) {
   const title = "Time of the whole run over peak memory of a device";
   const { canvas, note, showTable } = frame(place, title, "tall");
@@ -317,11 +325,13 @@ export function adviceChart(place) {
   return (advice) => {
     const front = advice.front.map((way, i) => ({ ...way, number: i + 1 }));
     const duration = (seconds) => (seconds === null ? "–" : formatWithUnit(seconds, "s"));
-    showTable(["", "time", "a step", "peak of a device", "devices", "energy", "changes to paste"],
+    showTable(["", "time", "a step", "peak of a device", "devices", "energy", "time from",
+      "changes to paste"],
       [...front, { ...advice.asked, number: "as it is" }].map((way) => [
         String(way.number), duration(way.total_seconds),
         duration(way.step_seconds), formatBytes(way.peak_allocated_bytes), String(way.devices),
-        known(way.energy_joules, formatEnergy) || "?", way.overrides || "(none)"]));
+        known(way.energy_joules, formatEnergy) || "?", sourceOf(way),
+        way.overrides || "(none)"]));
     const others = advice.fitting.map(([, bytes]) => bytes);
     const most = Math.max(0, ...others, advice.asked.peak_allocated_bytes);
     const limit = advice.limit_bytes;
@@ -346,9 +356,16 @@ export function adviceChart(place) {
       legend: { labels: { color: style("--text"), boxWidth: 12 } },
       tooltip: { callbacks: { label: ({ raw }) => (raw.way
         ? [`${raw.way.number ?? "as it is"}: ${raw.way.overrides || "(as it is)"}`,
-          [duration(raw.x), formatBytes(raw.y), known(raw.way.energy_joules, formatEnergy)]
+          [duration(raw.x), formatBytes(raw.y), known(raw.way.energy_joules, formatEnergy),
+            `from ${sourceOf(raw.way)}`]
             .filter(Boolean).join(", ")]
         : `${duration(raw.x)}, ${formatBytes(raw.y)}`) } },
+    };
+    const measured = advice.fitting.filter(([, , isMeasured]) => isMeasured);
+    const ring = {
+      label: "measured in earlier runs", data: measured.map(([x, y]) => ({ x, y })),
+      pointRadius: 9, pointHitRadius: 0, pointBorderWidth: 1.5, order: 3,
+      backgroundColor: "transparent", borderColor: style("--faint"),
     };
     chart = new Chart(canvas, { type: "scatter", options, data: { datasets: [
       { label: "the best", data: timed(front), pointRadius: 6, order: 1, ...look(0) },
@@ -360,6 +377,7 @@ export function adviceChart(place) {
         label: "other ways that fit", data: advice.fitting.map(([x, y]) => ({ x, y })),
         pointRadius: 2, order: 2, ...look(9),
       },
+      ...(measured.length > 0 ? [ring] : []),
     ] }, plugins: [numbers, ...(limitFits ? [limitLine(limit)] : [])] });
   };
 }

@@ -222,7 +222,9 @@ at("advice").addEventListener("toggle", () => guarded(async () => {
   drawAdvice = adviceChart(at("ways"));
   at("advised").textContent =
     `${formatNumber(advice.considered)} ways on ${advice.devices} × ${advice.device}, `
-    + `${formatNumber(advice.fitting.length)} fit. `
+    + `${formatNumber(advice.fitting.length)} fit, the best `
+    + `${formatNumber(advice.front.length)} are shown by number: each other is slower and no `
+    + "smaller than one of these. "
     + "Each trains the same: rows, steps, global batch and learning rate stay."
     + (advice.asked.energy_joules === null ? ""
       : " Energy: of the devices alone, at the power that runs on them measured.");
