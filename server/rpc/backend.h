@@ -2,8 +2,6 @@
 // thread"; all else they post.
 #pragma once
 
-#include <atomic>
-
 #include "server/auth/site_keys.h"
 #include "server/coordinator/backup_thread.h"
 #include "server/coordinator/coordinator.h"
@@ -11,6 +9,7 @@
 #include "server/coordinator/read_thread.h"
 #include "server/meters/meters.h"
 #include "server/rpc/gate.h"
+#include "server/rpc/request_budget.h"
 #include "server/rpc/stream_set.h"
 
 namespace trainctl::rpc {
@@ -26,7 +25,7 @@ struct Backend {
   auth::SiteKeys* keys;                   // any thread; null: no TLS is served
   StreamSet client_streams;               // the loop's thread
   StreamSet worker_streams;               // the loop's thread
-  std::atomic<int> open_calls = 0;        // any thread; bounded by UnaryCall
+  RequestBudget requests{{}};             // any thread
 };
 
 }  // namespace trainctl::rpc

@@ -4,11 +4,10 @@
 
 namespace trainctl::rpc {
 
-auto CoordinatorService::Backup(Context* context, const v1::BackupRequest* request,
-                                v1::BackupResponse* response) -> Unary* {
-  return AskLoop<store::Backup>(
-      {backend_, *context, "Backup", request->path()},
-      [request] { return base::Result<std::string>(request->path()); },
+void CoordinatorService::Backup(UnaryCall& call, const v1::BackupRequest* request,
+                                v1::BackupResponse* response) {
+  AskLoop<store::Backup>(
+      {call, request->path()}, [request] { return base::Result<std::string>(request->path()); },
       [this](const Permit& permit, std::string path, auto answer) {
         backend_.backups.Ask(path, [this, permit, path, answer](base::Result<store::Backup> made) {
           if (made) backend_.coordinator.RecordChange(permit.caller, "backup", path);

@@ -67,10 +67,9 @@ std::vector<base::JobId> EncodeNames(const StoredJobs& jobs, Response* response)
 
 // What is done to the jobs that are named, if each is the caller's to touch.
 template <class Response, class Change>
-grpc::ServerUnaryReactor* ChangeJobs(const Entry& entry,
-                                     const google::protobuf::RepeatedPtrField<std::string>& names,
-                                     Response* response, Change change) {
-  return AskStoreThenLoop<base::Ok>(
+void ChangeJobs(const Entry& entry, const google::protobuf::RepeatedPtrField<std::string>& names,
+                Response* response, Change change) {
+  AskStoreThenLoop<base::Ok>(
       entry, [&names] { return DecodeNames(names, Names::kRequired); },
       [](const Permit& permit, store::Reader& reader,
          const auto& asked) -> base::Result<StoredJobs> {
@@ -78,7 +77,7 @@ grpc::ServerUnaryReactor* ChangeJobs(const Entry& entry,
         if (!jobs) return jobs.error();
         return TheirsToTouch(permit, coordinator::ReadJobs(reader, *jobs));
       },
-      [&coordinator = entry.backend.coordinator, response, change](
+      [&coordinator = entry.call.backend().coordinator, response, change](
           const Permit& permit, const StoredJobs& jobs, auto answer) {
         (coordinator.*change)(EncodeNames(jobs, response), permit.caller, answer);
       },
@@ -106,10 +105,56 @@ void EncodeSubmitted(const coordinator::Submitted& submitted, v1::SubmitResponse
 
 }  // namespace
 
-auto CoordinatorService::Submit(Context* context, const v1::SubmitRequest* request,
-                                v1::SubmitResponse* response) -> Unary* {
-  return AskLoop<coordinator::Submitted>(
-      {backend_, *context, "Submit", request->group_name()}, [=] { return DecodeSubmit(*request); },
+CoordinatorService::CoordinatorService(Backend& backend, std::string version, std::string dashboard)
+    : backend_(backend),
+      version_(std::move(version)),
+      dashboard_(std::move(dashboard)),
+      methods_(backend,
+               *v1::SubmitRequest::descriptor()->file()->FindServiceByName("Coordinator")) {
+  Add("Submit", &CoordinatorService::Submit);
+  Add("List", &CoordinatorService::List);
+  Add("Get", &CoordinatorService::Get);
+  Add("Cancel", &CoordinatorService::Cancel);
+  Add("Remove", &CoordinatorService::Remove);
+  Add("Compare", &CoordinatorService::Compare);
+  Add("Inspect", &CoordinatorService::Inspect);
+  Add("EarlierRuns", &CoordinatorService::EarlierRuns);
+  Add("Fence", &CoordinatorService::Fence);
+  Add("RemoveWorker", &CoordinatorService::RemoveWorker);
+  Add("Drain", &CoordinatorService::Drain);
+  Add("Undrain", &CoordinatorService::Undrain);
+  Add("CreateLease", &CoordinatorService::CreateLease);
+  Add("FindLease", &CoordinatorService::FindLease);
+  Add("Leases", &CoordinatorService::Leases);
+  Add("ExtendLease", &CoordinatorService::ExtendLease);
+  Add("DeleteLease", &CoordinatorService::DeleteLease);
+  Add("ReadArtifact", &CoordinatorService::ReadArtifact);
+  Add("Workers", &CoordinatorService::Workers);
+  Add("Audit", &CoordinatorService::Audit);
+  Add("Backup", &CoordinatorService::Backup);
+  Add("CreateToken", &CoordinatorService::CreateToken);
+  Add("ListTokens", &CoordinatorService::ListTokens);
+  Add("RevokeToken", &CoordinatorService::RevokeToken);
+  methods_.AddStream<WatchStream>("Watch");
+  methods_.AddStream<LogStream>("Logs");
+  methods_.AddStream<MetricsStream>("Metrics");
+  methods_.CheckComplete();
+}
+
+template <class Request, class Response>
+void CoordinatorService::Add(const char* rpc,
+                             void (CoordinatorService::*work)(UnaryCall&, const Request*,
+                                                              Response*)) {
+  methods_.AddUnary<Request, Response>(
+      rpc, [this, work](UnaryCall& call, const Request* request, Response* response) {
+        (this->*work)(call, request, response);
+      });
+}
+
+void CoordinatorService::Submit(UnaryCall& call, const v1::SubmitRequest* request,
+                                v1::SubmitResponse* response) {
+  AskLoop<coordinator::Submitted>(
+      {call, request->group_name()}, [=] { return DecodeSubmit(*request); },
       [this](const Permit& permit, auto submission, auto answer) {
         submission.user = permit.caller.name;
         backend_.coordinator.Submit(std::move(submission), permit.caller, answer);
@@ -117,10 +162,10 @@ auto CoordinatorService::Submit(Context* context, const v1::SubmitRequest* reque
       [response](const auto& submitted) { EncodeSubmitted(submitted, response); });
 }
 
-auto CoordinatorService::List(Context* context, const v1::ListRequest* request,
-                              v1::ListResponse* response) -> Unary* {
-  return AskStore(
-      {backend_, *context, "List"}, [=] { return DecodeList(*request); },
+void CoordinatorService::List(UnaryCall& call, const v1::ListRequest* request,
+                              v1::ListResponse* response) {
+  AskStore(
+      {call}, [=] { return DecodeList(*request); },
       [](const Permit&, store::Reader& reader, ListQuestion& question) -> base::Result<StoredJobs> {
         if (question.names.empty()) return reader.Jobs(question.filter);
         auto jobs = coordinator::FindJobs(reader, question.names);
@@ -134,10 +179,10 @@ auto CoordinatorService::List(Context* context, const v1::ListRequest* request,
       });
 }
 
-auto CoordinatorService::Get(Context* context, const v1::GetRequest* request,
-                             v1::GetResponse* response) -> Unary* {
-  return AskStore(
-      {backend_, *context, "Get"}, AsItIs(request),
+void CoordinatorService::Get(UnaryCall& call, const v1::GetRequest* request,
+                             v1::GetResponse* response) {
+  AskStore(
+      {call}, AsItIs(request),
       [](const Permit&, store::Reader& reader, const v1::GetRequest* asked) {
         return coordinator::ReadDetails(reader, asked->job());
       },
@@ -146,33 +191,32 @@ auto CoordinatorService::Get(Context* context, const v1::GetRequest* request,
       });
 }
 
-auto CoordinatorService::Cancel(Context* context, const v1::CancelRequest* request,
-                                v1::CancelResponse* response) -> Unary* {
-  return ChangeJobs({backend_, *context, "Cancel", Joined(request->jobs())}, request->jobs(),
-                    response, &coordinator::Coordinator::Cancel);
+void CoordinatorService::Cancel(UnaryCall& call, const v1::CancelRequest* request,
+                                v1::CancelResponse* response) {
+  ChangeJobs({call, Joined(request->jobs())}, request->jobs(), response,
+             &coordinator::Coordinator::Cancel);
 }
 
-auto CoordinatorService::Remove(Context* context, const v1::RemoveRequest* request,
-                                v1::RemoveResponse* response) -> Unary* {
-  return ChangeJobs({backend_, *context, "Remove", Joined(request->jobs())}, request->jobs(),
-                    response, &coordinator::Coordinator::RemoveJobs);
+void CoordinatorService::Remove(UnaryCall& call, const v1::RemoveRequest* request,
+                                v1::RemoveResponse* response) {
+  ChangeJobs({call, Joined(request->jobs())}, request->jobs(), response,
+             &coordinator::Coordinator::RemoveJobs);
 }
 
-auto CoordinatorService::Compare(Context* context, const v1::CompareRequest* request,
-                                 v1::CompareResponse* response) -> Unary* {
-  return AskStore(
-      {backend_, *context, "Compare"},
-      [=] { return DecodeNames(request->jobs(), Names::kOptional); },
+void CoordinatorService::Compare(UnaryCall& call, const v1::CompareRequest* request,
+                                 v1::CompareResponse* response) {
+  AskStore(
+      {call}, [=] { return DecodeNames(request->jobs(), Names::kOptional); },
       [base = request->base()](const Permit&, store::Reader& reader, const auto& names) {
         return coordinator::CompareJobs(reader, names, base);
       },
       [response](const auto& comparison) { *response = views::EncodeComparison(comparison); });
 }
 
-auto CoordinatorService::Inspect(Context* context, const v1::InspectRequest* request,
-                                 v1::InspectResponse* response) -> Unary* {
-  return AskLoop<job::Inspection>(
-      {backend_, *context, "Inspect"}, [=] { return CheckInspect(request); },
+void CoordinatorService::Inspect(UnaryCall& call, const v1::InspectRequest* request,
+                                 v1::InspectResponse* response) {
+  AskLoop<job::Inspection>(
+      {call}, [=] { return CheckInspect(request); },
       [this](const Permit& permit, const v1::InspectRequest* asked, auto answer) {
         backend_.coordinator.Inspect(asked->job_json(), permit.caller.name, answer);
       },
@@ -181,10 +225,10 @@ auto CoordinatorService::Inspect(Context* context, const v1::InspectRequest* req
       });
 }
 
-auto CoordinatorService::EarlierRuns(Context* context, const v1::EarlierRunsRequest* request,
-                                     v1::EarlierRunsResponse* response) -> Unary* {
-  return AskStore(
-      {backend_, *context, "EarlierRuns"}, [=] { return DecodeKeys(*request); },
+void CoordinatorService::EarlierRuns(UnaryCall& call, const v1::EarlierRunsRequest* request,
+                                     v1::EarlierRunsResponse* response) {
+  AskStore(
+      {call}, [=] { return DecodeKeys(*request); },
       [](const Permit&, store::Reader& reader, const auto& keys) {
         return coordinator::FindEarlierRuns(reader, keys);
       },
@@ -196,30 +240,30 @@ auto CoordinatorService::EarlierRuns(Context* context, const v1::EarlierRunsRequ
       });
 }
 
-auto CoordinatorService::Fence(Context* context, const v1::FenceRequest* request,
-                               v1::FenceResponse*) -> Unary* {
-  return AskLoop<base::Ok>(
-      {backend_, *context, "Fence", request->worker()}, AsItIs(request),
+void CoordinatorService::Fence(UnaryCall& call, const v1::FenceRequest* request,
+                               v1::FenceResponse*) {
+  AskLoop<base::Ok>(
+      {call, request->worker()}, AsItIs(request),
       [this](const Permit& permit, const v1::FenceRequest* asked, auto answer) {
         backend_.coordinator.Fence(asked->worker(), permit.caller, answer);
       },
       [](base::Ok) {});
 }
 
-auto CoordinatorService::RemoveWorker(Context* context, const v1::RemoveWorkerRequest* request,
-                                      v1::RemoveWorkerResponse*) -> Unary* {
-  return AskLoop<base::Ok>(
-      {backend_, *context, "RemoveWorker", request->worker()}, AsItIs(request),
+void CoordinatorService::RemoveWorker(UnaryCall& call, const v1::RemoveWorkerRequest* request,
+                                      v1::RemoveWorkerResponse*) {
+  AskLoop<base::Ok>(
+      {call, request->worker()}, AsItIs(request),
       [this](const Permit& permit, const v1::RemoveWorkerRequest* asked, auto answer) {
         backend_.coordinator.RemoveWorker(asked->worker(), permit.caller, answer);
       },
       [](base::Ok) {});
 }
 
-auto CoordinatorService::Drain(Context* context, const v1::DrainRequest* request,
-                               v1::DrainResponse* response) -> Unary* {
-  return AskLoop<std::vector<base::JobId>>(
-      {backend_, *context, "Drain", request->target()}, AsItIs(request),
+void CoordinatorService::Drain(UnaryCall& call, const v1::DrainRequest* request,
+                               v1::DrainResponse* response) {
+  AskLoop<std::vector<base::JobId>>(
+      {call, request->target()}, AsItIs(request),
       [this](const Permit& permit, const v1::DrainRequest* asked, auto answer) {
         backend_.coordinator.DrainDevices(asked->target(), asked->reason(), permit.caller, answer);
       },
@@ -228,10 +272,10 @@ auto CoordinatorService::Drain(Context* context, const v1::DrainRequest* request
       });
 }
 
-auto CoordinatorService::Undrain(Context* context, const v1::UndrainRequest* request,
-                                 v1::UndrainResponse* response) -> Unary* {
-  return AskLoop<core::Undrained>(
-      {backend_, *context, "Undrain", request->target()}, AsItIs(request),
+void CoordinatorService::Undrain(UnaryCall& call, const v1::UndrainRequest* request,
+                                 v1::UndrainResponse* response) {
+  AskLoop<core::Undrained>(
+      {call, request->target()}, AsItIs(request),
       [this](const Permit& permit, const v1::UndrainRequest* asked, auto answer) {
         backend_.coordinator.UndrainDevices({asked->target(), asked->faults()}, permit.caller,
                                             answer);
@@ -242,10 +286,10 @@ auto CoordinatorService::Undrain(Context* context, const v1::UndrainRequest* req
       });
 }
 
-auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRequest* request,
-                                      v1::ReadArtifactResponse* response) -> Unary* {
-  return AskStoreThenLoop<job::ArtifactPiece>(
-      {backend_, *context, "ReadArtifact"}, [=] { return CheckRead(request); },
+void CoordinatorService::ReadArtifact(UnaryCall& call, const v1::ReadArtifactRequest* request,
+                                      v1::ReadArtifactResponse* response) {
+  AskStoreThenLoop<job::ArtifactPiece>(
+      {call}, [=] { return CheckRead(request); },
       [](const Permit& permit, store::Reader& reader,
          const v1::ReadArtifactRequest* asked) -> base::Result<coordinator::ArtifactPlace> {
         const auto job = coordinator::ReadOneJob(reader, asked->job());
@@ -263,10 +307,10 @@ auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRe
       [response](job::ArtifactPiece piece) { *response = wire::ToWire(std::move(piece)); });
 }
 
-auto CoordinatorService::Workers(Context* context, const v1::WorkersRequest* request,
-                                 v1::WorkersResponse* response) -> Unary* {
-  return AskLoop<std::string>(
-      {backend_, *context, "Workers"}, AsItIs(request),
+void CoordinatorService::Workers(UnaryCall& call, const v1::WorkersRequest* request,
+                                 v1::WorkersResponse* response) {
+  AskLoop<std::string>(
+      {call}, AsItIs(request),
       [](const Permit& permit, auto, auto answer) { answer(permit.caller.name); },
       [this, response](const std::string& user) {
         *response = views::EncodeWorkersFor(user, backend_.coordinator);
@@ -276,39 +320,17 @@ auto CoordinatorService::Workers(Context* context, const v1::WorkersRequest* req
       });
 }
 
-auto CoordinatorService::Audit(Context* context, const v1::AuditRequest* request,
-                               v1::AuditResponse* response) -> Unary* {
+void CoordinatorService::Audit(UnaryCall& call, const v1::AuditRequest* request,
+                               v1::AuditResponse* response) {
   using Rows = std::vector<store::AuditRow>;
-  return AskLoop<Rows>(
-      {backend_, *context, "Audit"}, [=] { return CheckAudit(request); },
+  AskLoop<Rows>(
+      {call}, [=] { return CheckAudit(request); },
       [this](const Permit&, const v1::AuditRequest* asked, auto answer) {
         answer(backend_.coordinator.ReadAudit(asked->limit(), asked->before()));
       },
       [response](const Rows& rows) {
         for (const store::AuditRow& row : rows) *response->add_entries() = EncodeAudit(row);
       });
-}
-
-grpc::ServerWriteReactor<v1::JobView>* CoordinatorService::Watch(Context* context,
-                                                                 const v1::WatchRequest* request) {
-  auto* stream = new WatchStream(
-      backend_, *request);  // streams own themselves: deleted after gRPC's last callback
-  stream->Begin(backend_.gate.Admit(*context, "Watch"));
-  return stream;
-}
-
-grpc::ServerWriteReactor<v1::LogChunk>* CoordinatorService::Logs(Context* context,
-                                                                 const v1::LogsRequest* request) {
-  auto* stream = new LogStream(backend_, *request);
-  stream->Begin(backend_.gate.Admit(*context, "Logs"));
-  return stream;
-}
-
-grpc::ServerWriteReactor<v1::MetricsResponse>* CoordinatorService::Metrics(
-    Context* context, const v1::MetricsRequest* request) {
-  auto* stream = new MetricsStream(backend_, *request);
-  stream->Begin(backend_.gate.Admit(*context, "Metrics"));
-  return stream;
 }
 
 }  // namespace trainctl::rpc

@@ -1,6 +1,8 @@
-// Who calls, and whether they may: every RPC of every service passes here before its request is
-// read. Whose a connection over loopback is was proven when it was taken (server.cc). Who comes
-// over TLS has a token with each call, or as a worker a certificate. Thread-safe.
+// Who calls, and whether they may: every RPC of trainctl's services passes here before its request
+// is read. The request is read nevertheless where somebody with a role tries a change that it does
+// not allow: the audit log tells on what. Whose a connection over loopback is was proven when it
+// was taken (server.cc). Who comes over TLS has a token with each call, or as a worker a
+// certificate. Thread-safe.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>

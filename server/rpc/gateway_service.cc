@@ -24,6 +24,18 @@ base::Result<std::string> CertifyOnce(auth::SiteKeys* keys, const auth::Caller& 
 
 }  // namespace
 
+GatewayService::GatewayService(Backend& backend)
+    : backend_(backend),
+      methods_(backend,
+               *v1::SubmitRequest::descriptor()->file()->FindServiceByName("WorkerGateway")) {
+  methods_.Add<v1::WorkerMessage, v1::CoordinatorMessage>(
+      "Connect", [this](grpc::CallbackServerContext* context) { return Connect(context); });
+  methods_.AddUnary<v1::CertifyRequest, v1::CertifyResponse>(
+      "Certify", [this](UnaryCall& call, const v1::CertifyRequest* request,
+                        v1::CertifyResponse* response) { Certify(call, request, response); });
+  methods_.CheckComplete();
+}
+
 grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* GatewayService::Connect(
     grpc::CallbackServerContext* context) {
   auto* stream =
@@ -35,12 +47,10 @@ grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* GatewayServi
   return stream;
 }
 
-grpc::ServerUnaryReactor* GatewayService::Certify(grpc::CallbackServerContext* context,
-                                                  const v1::CertifyRequest* request,
-                                                  v1::CertifyResponse* response) {
-  return AskLoop<std::string>(
-      {backend_, *context, "Certify"},
-      [=] { return base::Result<std::string>(request->certificate_request()); },
+void GatewayService::Certify(UnaryCall& call, const v1::CertifyRequest* request,
+                             v1::CertifyResponse* response) {
+  AskLoop<std::string>(
+      {call}, [=] { return base::Result<std::string>(request->certificate_request()); },
       [this](const Permit& permit, const std::string& asked, auto answer) {
         auto certificate = CertifyOnce(backend_.keys, permit.caller, asked);
         if (certificate)

@@ -2,22 +2,23 @@
 #pragma once
 
 #include "proto/trainctl.grpc.pb.h"
-#include "server/rpc/backend.h"
+#include "server/rpc/methods.h"
 
 namespace trainctl::rpc {
 
-class GatewayService : public v1::WorkerGateway::CallbackService {
+class GatewayService {
  public:
-  explicit GatewayService(Backend& backend) : backend_(backend) {}
+  explicit GatewayService(Backend& backend);
 
-  grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* Connect(
-      grpc::CallbackServerContext* context) override;
-  grpc::ServerUnaryReactor* Certify(grpc::CallbackServerContext* context,
-                                    const v1::CertifyRequest* request,
-                                    v1::CertifyResponse* response) override;
+  grpc::Service* methods() { return &methods_; }
 
  private:
+  grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* Connect(
+      grpc::CallbackServerContext* context);
+  void Certify(UnaryCall& call, const v1::CertifyRequest* request, v1::CertifyResponse* response);
+
   Backend& backend_;
+  Methods<v1::WorkerGateway::Service> methods_;
 };
 
 }  // namespace trainctl::rpc

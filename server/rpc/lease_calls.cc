@@ -32,10 +32,10 @@ base::Result<coordinator::Coordinator::NewLeaseRequest> DecodeLease(
 
 }  // namespace
 
-auto CoordinatorService::CreateLease(Context* context, const v1::CreateLeaseRequest* request,
-                                     v1::CreateLeaseResponse* response) -> Unary* {
-  return AskLoop<core::LeaseRow>(
-      {backend_, *context, "CreateLease", request->name()}, [=] { return DecodeLease(*request); },
+void CoordinatorService::CreateLease(UnaryCall& call, const v1::CreateLeaseRequest* request,
+                                     v1::CreateLeaseResponse* response) {
+  AskLoop<core::LeaseRow>(
+      {call, request->name()}, [=] { return DecodeLease(*request); },
       [this](const Permit& permit, const auto& asked, auto answer) {
         backend_.coordinator.CreateLease(asked, permit.caller, answer);
       },
@@ -44,10 +44,10 @@ auto CoordinatorService::CreateLease(Context* context, const v1::CreateLeaseRequ
       });
 }
 
-auto CoordinatorService::FindLease(Context* context, const v1::FindLeaseRequest* request,
-                                   v1::FindLeaseResponse* response) -> Unary* {
-  return AskLoop<core::LeaseBlock>(
-      {backend_, *context, "FindLease"}, [=] { return DecodeWish(request->wish()); },
+void CoordinatorService::FindLease(UnaryCall& call, const v1::FindLeaseRequest* request,
+                                   v1::FindLeaseResponse* response) {
+  AskLoop<core::LeaseBlock>(
+      {call}, [=] { return DecodeWish(request->wish()); },
       [this](const Permit&, const core::LeaseWish& wish, auto answer) {
         answer(backend_.coordinator.FindLeaseBlock(wish));
       },
@@ -57,18 +57,18 @@ auto CoordinatorService::FindLease(Context* context, const v1::FindLeaseRequest*
       });
 }
 
-auto CoordinatorService::Leases(Context* context, const v1::LeasesRequest*,
-                                v1::LeasesResponse* response) -> Unary* {
-  return AskLoop<base::Ok>(
-      {backend_, *context, "Leases"}, [] { return base::Result<base::Ok>(base::Ok{}); },
+void CoordinatorService::Leases(UnaryCall& call, const v1::LeasesRequest*,
+                                v1::LeasesResponse* response) {
+  AskLoop<base::Ok>(
+      {call}, [] { return base::Result<base::Ok>(base::Ok{}); },
       [](const Permit&, base::Ok, auto answer) { answer(base::Ok{}); },
       [this, response](base::Ok) { *response = views::EncodeLeases(backend_.coordinator); });
 }
 
-auto CoordinatorService::ExtendLease(Context* context, const v1::ExtendLeaseRequest* request,
-                                     v1::ExtendLeaseResponse* response) -> Unary* {
-  return AskLoop<core::LeaseRow>(
-      {backend_, *context, "ExtendLease", request->name()},
+void CoordinatorService::ExtendLease(UnaryCall& call, const v1::ExtendLeaseRequest* request,
+                                     v1::ExtendLeaseResponse* response) {
+  AskLoop<core::LeaseRow>(
+      {call, request->name()},
       [=]() -> base::Result<const v1::ExtendLeaseRequest*> {
         if (request->seconds() >= 0) return request;
         return base::Error{base::Code::kInvalid, "seconds: expected no negative number"};
@@ -82,11 +82,10 @@ auto CoordinatorService::ExtendLease(Context* context, const v1::ExtendLeaseRequ
       });
 }
 
-auto CoordinatorService::DeleteLease(Context* context, const v1::DeleteLeaseRequest* request,
-                                     v1::DeleteLeaseResponse* response) -> Unary* {
-  return AskLoop<core::LeaseRow>(
-      {backend_, *context, "DeleteLease", request->name()},
-      [=] { return base::Result<const v1::DeleteLeaseRequest*>(request); },
+void CoordinatorService::DeleteLease(UnaryCall& call, const v1::DeleteLeaseRequest* request,
+                                     v1::DeleteLeaseResponse* response) {
+  AskLoop<core::LeaseRow>(
+      {call, request->name()}, [=] { return base::Result<const v1::DeleteLeaseRequest*>(request); },
       [this](const Permit& permit, const v1::DeleteLeaseRequest* asked, auto answer) {
         backend_.coordinator.DeleteLease(asked->name(), permit.caller, answer);
       },

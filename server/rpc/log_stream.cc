@@ -45,8 +45,7 @@ grpc::Status CheckNames(const v1::LogsRequest& request, base::JobId job, int64_t
 
 }  // namespace
 
-LogStream::LogStream(Backend& backend, const v1::LogsRequest& request)
-    : WriteStream(backend.loop, backend.client_streams), backend_(backend), request_(request) {}
+LogStream::LogStream(Backend& backend) : WriteStream(backend), backend_(backend) {}
 
 LogStream::~LogStream() {
   if (log_subscription_) backend_.coordinator.log_changes().Unsubscribe(*log_subscription_);
@@ -69,6 +68,7 @@ void LogStream::Pump() {
 void LogStream::Find() {
   waiting_ = true;
   backend_.reads.Ask<store::StoredJob>(
+      user(),
       [name = request_.job()](store::Reader& reader) {
         return coordinator::ReadOneJob(reader, name);
       },
@@ -142,7 +142,7 @@ void LogStream::FindTails() {
     }
     return offsets;
   };
-  backend_.reads.Ask<Offsets>(find, Later<Offsets>([this](const Offsets& offsets) {
+  backend_.reads.Ask<Offsets>(user(), find, Later<Offsets>([this](const Offsets& offsets) {
                                 waiting_ = false;
                                 for (size_t i = 0; i < offsets.size(); ++i)
                                   cursors_[i].offset = offsets[i];

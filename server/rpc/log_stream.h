@@ -13,11 +13,11 @@
 
 namespace trainctl::rpc {
 
-class LogStream : public WriteStream<v1::LogChunk> {
+class LogStream : public WriteStream<v1::LogsRequest, v1::LogChunk> {
  public:
   static constexpr int64_t kChunkBytes = 64 << 10;
 
-  LogStream(Backend& backend, const v1::LogsRequest& request);
+  explicit LogStream(Backend& backend);
   ~LogStream() override;
 
  protected:
@@ -41,7 +41,6 @@ class LogStream : public WriteStream<v1::LogChunk> {
   bool JobIsLive() const;
 
   Backend& backend_;
-  const v1::LogsRequest request_;
   base::JobId job_;  // 0: not found yet
   int64_t world_size_ = 0;
   int64_t first_attempt_ =

@@ -1,11 +1,7 @@
-// Metrics: the stored points of a job, one metric after another, so that neither side holds more
-// than one metric's points.
+// Metrics: the stored points of a job, a page at a time, so that neither side holds more than that.
 #pragma once
 
-#include <deque>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "proto/trainctl.pb.h"
 #include "server/rpc/backend.h"
@@ -13,27 +9,22 @@
 
 namespace trainctl::rpc {
 
-class MetricsStream : public WriteStream<v1::MetricsResponse> {
+class MetricsStream : public WriteStream<v1::MetricsRequest, v1::MetricsResponse> {
  public:
-  static constexpr size_t kPointsPerMessage = 4096;
-
-  MetricsStream(Backend& backend, const v1::MetricsRequest& request);
+  explicit MetricsStream(Backend& backend);
 
  protected:
   void Pump() override;
 
  private:
   void Find();
-  void ReadMetric();
-  void WritePoints();
+  void ReadPage();
 
   Backend& backend_;
-  const v1::MetricsRequest request_;
   base::JobId job_;                       // 0: not found yet
-  std::deque<std::string> names_;         // still to be read
-  std::vector<job::MetricPoint> points_;  // of one metric
-  size_t written_ = 0;                    // of points_
+  std::optional<job::MetricPoint> last_;  // that was read
   bool waiting_ = false;                  // for an answer of the store
+  bool at_end_ = false;
 };
 
 }  // namespace trainctl::rpc

@@ -1,7 +1,7 @@
 #include "server/rpc/server.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -19,26 +19,42 @@
 #include "server/rpc/connections.h"
 #include "server/rpc/coordinator_service.h"
 #include "server/rpc/gateway_service.h"
+#include "server/rpc/health_service.h"
+#include "server/rpc/reflection_bound.h"
 
 namespace trainctl::rpc {
 namespace {
 
 constexpr auto kStopDeadline = std::chrono::seconds(2);
-constexpr int kMaxStreamsPerConnection = 1024;
+constexpr int kMinStreamsPerConnection = 256;
+constexpr size_t kBufferBytes = size_t{1} << 30;  // of all connections; then gRPC ends streams
 constexpr size_t kMostStreams = 1024;
 constexpr size_t kMostWorkers = 4096;
+constexpr size_t kMostWorkersOfUser = kMostWorkers / 4;
 constexpr int kKeepaliveMillis = 10'000;
 constexpr int kKeepaliveTimeoutMillis = 5'000;
 constexpr int kHandshakeMillis = 10'000;  // of TLS; then the connection is closed
 constexpr int kShortestPingMillis =
     1'000;  // workers ping, so that they learn soon that the coordinator's host is gone
 
+// What gRPC holds of what nobody has asked to read: little. A stream's window does not grow, and
+// no message is unpacked to a thousand times its size.
+void BoundBuffers(const auth::UserBounds& bounds, grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(Server::kMaxMessageBytes);
+  const auto streams = static_cast<int>(std::min<int64_t>(2 * bounds.streams, 1 << 16));
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                              std::max(kMinStreamsPerConnection, streams));
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  for (const auto packed : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP})
+    builder->SetCompressionAlgorithmSupportStatus(packed, false);
+  grpc::ResourceQuota quota("coordinator");
+  builder->SetResourceQuota(quota.Resize(kBufferBytes));
+}
+
 // Idle connections are pinged in both directions: a peer whose host vanished is noticed without
 // waiting for TCP.
 void SetChannelArguments(grpc::ServerBuilder* builder) {
-  builder->SetMaxReceiveMessageSize(Server::kMaxMessageBytes);
   builder->SetMaxSendMessageSize(-1);
-  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -99,9 +115,10 @@ struct Server::Services {
                 .keys = parts.keys,
                 .client_streams = StreamSet(
                     {.all = kMostStreams, .of_user = static_cast<size_t>(parts.bounds.streams)}),
-                .worker_streams = StreamSet({.all = kMostWorkers, .of_user = kMostWorkers})},
+                .worker_streams = StreamSet({.all = kMostWorkers, .of_user = kMostWorkersOfUser})},
         coordinator(backend, parts.version, parts.dashboard),
-        gateway(backend) {}
+        gateway(backend),
+        health(backend.requests) {}
 
   // gRPC gets it once it is known whose it is.
   void Take(peer::OpenFile connection) {
@@ -123,6 +140,7 @@ struct Server::Services {
   Backend backend;
   CoordinatorService coordinator;
   GatewayService gateway;
+  HealthService health;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls;  // null: none is served
   std::vector<std::unique_ptr<Acceptor>> acceptors;
@@ -144,12 +162,16 @@ base::Result<std::unique_ptr<Server>> Server::Start(std::vector<auth::ListenAddr
     address.port = (*acceptor)->port();
     services.acceptors.push_back(std::move(*acceptor));
   }
-  grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetChannelArguments(&builder);
-  builder.RegisterService(&services.coordinator);
-  builder.RegisterService(&services.gateway);
+  BoundBuffers(parts.bounds, &builder);
+  builder.RegisterService(services.coordinator.methods());
+  builder.RegisterService(services.gateway.methods());
+  builder.RegisterService(&services.health);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<ReflectionBound>());
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   if (parts.keys != nullptr) {
     using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
     services.tls = builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD,
@@ -157,7 +179,6 @@ base::Result<std::unique_ptr<Server>> Server::Start(std::vector<auth::ListenAddr
   }
   services.server = builder.BuildAndStart();
   if (services.server == nullptr) return base::Error{base::Code::kIo, "gRPC does not start"};
-  services.server->GetHealthCheckService()->SetServingStatus(true);
   server->Accept();
   return server;
 }
@@ -176,7 +197,6 @@ Server::~Server() { Stop(); }
 void Server::Stop() {
   if (services_->server == nullptr) return;
   for (const auto& acceptor : services_->acceptors) acceptor->Stop();
-  services_->server->GetHealthCheckService()->SetServingStatus(false);
   loop_->Call([this] {
     services_->backend.client_streams.EndAll();
     services_->backend.worker_streams.EndAll();

@@ -17,12 +17,13 @@
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/read_thread.h"
 #include "server/meters/meters.h"
+#include "server/rpc/request_budget.h"
 
 namespace trainctl::rpc {
 
 class Server {
  public:
-  static constexpr int kMaxMessageBytes = 16 << 20;
+  static constexpr int kMaxMessageBytes = RequestBudget::kLargest;
 
   // What it serves; all outlive it.
   struct Parts {

@@ -28,11 +28,10 @@ base::Result<auth::SiteKeys*> NeedKeys(auth::SiteKeys* keys) {
 
 }  // namespace
 
-auto CoordinatorService::CreateToken(Context* context, const v1::CreateTokenRequest* request,
-                                     v1::CreateTokenResponse* response) -> Unary* {
-  return AskLoop<auth::NewToken>(
-      {backend_, *context, "CreateToken", request->owner()},
-      [this] { return NeedKeys(backend_.keys); },
+void CoordinatorService::CreateToken(UnaryCall& call, const v1::CreateTokenRequest* request,
+                                     v1::CreateTokenResponse* response) {
+  AskLoop<auth::NewToken>(
+      {call, request->owner()}, [this] { return NeedKeys(backend_.keys); },
       [this, request](const Permit& permit, auth::SiteKeys* keys, auto answer) {
         auto made = keys->tokens().Create({request->owner(), request->role(), request->seconds()});
         if (made)
@@ -45,22 +44,21 @@ auto CoordinatorService::CreateToken(Context* context, const v1::CreateTokenRequ
       });
 }
 
-auto CoordinatorService::ListTokens(Context* context, const v1::ListTokensRequest*,
-                                    v1::ListTokensResponse* response) -> Unary* {
+void CoordinatorService::ListTokens(UnaryCall& call, const v1::ListTokensRequest*,
+                                    v1::ListTokensResponse* response) {
   using Tokens = std::vector<auth::Token>;
-  return AskLoop<Tokens>(
-      {backend_, *context, "ListTokens"}, [this] { return NeedKeys(backend_.keys); },
+  AskLoop<Tokens>(
+      {call}, [this] { return NeedKeys(backend_.keys); },
       [](const Permit&, auth::SiteKeys* keys, auto answer) { answer(keys->tokens().List()); },
       [response](const Tokens& tokens) {
         for (const auth::Token& token : tokens) *response->add_tokens() = EncodeToken(token);
       });
 }
 
-auto CoordinatorService::RevokeToken(Context* context, const v1::RevokeTokenRequest* request,
-                                     v1::RevokeTokenResponse*) -> Unary* {
-  return AskLoop<base::Ok>(
-      {backend_, *context, "RevokeToken", std::to_string(request->id())},
-      [this] { return NeedKeys(backend_.keys); },
+void CoordinatorService::RevokeToken(UnaryCall& call, const v1::RevokeTokenRequest* request,
+                                     v1::RevokeTokenResponse*) {
+  AskLoop<base::Ok>(
+      {call, std::to_string(request->id())}, [this] { return NeedKeys(backend_.keys); },
       [this, id = request->id()](const Permit& permit, auth::SiteKeys* keys, auto answer) {
         const base::Status revoked = keys->tokens().Revoke(id);
         if (revoked) {

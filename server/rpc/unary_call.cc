@@ -4,30 +4,34 @@
 
 namespace trainctl::rpc {
 
-UnaryCall::UnaryCall(const Entry& entry)
-    : backend_(entry.backend),
-      is_admitted_(++entry.backend.open_calls <= kMostOpen),
-      began_(entry.backend.meters.Now()),
-      entry_{{}, entry.rpc, entry.subject} {
-  entry.context.AddTrailingMetadata(wire::kAnswered, "");
+UnaryCall::UnaryCall(Backend& backend, std::string_view rpc)
+    : backend_(backend), began_(backend.meters.Now()), entry_{{}, rpc, ""} {}
+
+bool UnaryCall::Admit(grpc::CallbackServerContext& context) {
+  context.AddTrailingMetadata(wire::kAnswered, "");
+  permit_ = backend_.gate.Admit(context, entry_.rpc, &entry_.caller);
+  if (permit_ || TellsSubject()) return true;
+  End(permit_.error());
+  return false;
 }
 
-std::optional<Permit> UnaryCall::Admit(const Entry& entry) {
-  if (!is_admitted_) {
-    End(base::Error{base::Code::kExhausted,
-                    std::to_string(kMostOpen) + " calls wait already: try again in a moment"});
-    return std::nullopt;
-  }
-  auto permit = backend_.gate.Admit(entry.context, entry.rpc, &entry_.caller);
-  if (permit) return std::move(*permit);
-  End(permit.error());
-  return std::nullopt;
+// The audit log says on what somebody of the site tried a change that they may not make.
+bool UnaryCall::TellsSubject() const {
+  return permit_.error().code == base::Code::kDenied && entry_.caller.role != auth::Role::kNone &&
+         !auth::PermissionOf(entry_.rpc).change.empty();
+}
+
+const Permit* UnaryCall::Admitted(std::string subject) {
+  entry_.subject = std::move(subject);
+  if (permit_) return &*permit_;
+  End(permit_.error());
+  return nullptr;
 }
 
 void UnaryCall::End(const base::Status& status) {
   backend_.meters.CallEnded(entry_.rpc, status, began_);
   if (!status) TellRefusal(backend_, entry_, status.error());
-  Finish(ToGrpc(status));
+  Respond(status);
 }
 
 }  // namespace trainctl::rpc

@@ -7,10 +7,7 @@
 
 namespace trainctl::rpc {
 
-WatchStream::WatchStream(Backend& backend, const v1::WatchRequest& request)
-    : WriteStream(backend.loop, backend.client_streams),
-      backend_(backend),
-      names_(request.jobs().begin(), request.jobs().end()) {}
+WatchStream::WatchStream(Backend& backend) : WriteStream(backend), backend_(backend) {}
 
 WatchStream::~WatchStream() {
   if (subscription_) backend_.coordinator.job_changes().Unsubscribe(*subscription_);
@@ -29,14 +26,15 @@ void WatchStream::Pump() {
 }
 
 void WatchStream::Find() {
-  if (names_.empty() || names_.size() > size_t{kMaxNames}) {
-    return Close({grpc::StatusCode::INVALID_ARGUMENT, "jobs: " + std::to_string(names_.size()) +
+  const std::vector<std::string> names(request_.jobs().begin(), request_.jobs().end());
+  if (names.empty() || names.size() > size_t{kMaxNames}) {
+    return Close({grpc::StatusCode::INVALID_ARGUMENT, "jobs: " + std::to_string(names.size()) +
                                                           " names: expected from 1 to " +
                                                           std::to_string(kMaxNames)});
   }
   waiting_ = true;
   backend_.reads.Ask<std::vector<base::JobId>>(
-      [names = names_](store::Reader& reader) { return coordinator::FindJobs(reader, names); },
+      user(), [names](store::Reader& reader) { return coordinator::FindJobs(reader, names); },
       Later<std::vector<base::JobId>>([this](const std::vector<base::JobId>& jobs) {
         waiting_ = false;
         unfinished_ = changed_ = {jobs.begin(), jobs.end()};
@@ -54,7 +52,7 @@ void WatchStream::ReadChanged() {
   const std::vector<base::JobId> jobs(changed_.begin(), changed_.end());
   changed_.clear();
   backend_.reads.Ask<Jobs>(
-      [jobs](store::Reader& reader) { return coordinator::ReadJobs(reader, jobs); },
+      user(), [jobs](store::Reader& reader) { return coordinator::ReadJobs(reader, jobs); },
       Later<Jobs>([this](Jobs stored) {
         waiting_ = false;
         const coordinator::Coordinator& coordinator = backend_.coordinator;

@@ -13,9 +13,9 @@
 
 namespace trainctl::rpc {
 
-class WatchStream : public WriteStream<v1::JobView> {
+class WatchStream : public WriteStream<v1::WatchRequest, v1::JobView> {
  public:
-  WatchStream(Backend& backend, const v1::WatchRequest& request);
+  explicit WatchStream(Backend& backend);
   ~WatchStream() override;
 
  protected:
@@ -26,7 +26,6 @@ class WatchStream : public WriteStream<v1::JobView> {
   void ReadChanged();
 
   Backend& backend_;
-  const std::vector<std::string> names_;
   std::optional<coordinator::ChangeFeed::Subscription> subscription_;
   std::set<base::JobId> unfinished_;
   std::set<base::JobId> changed_;  // to be read again

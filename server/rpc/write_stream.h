@@ -11,31 +11,35 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
-#include "server/coordinator/event_loop.h"
-#include "server/rpc/gate.h"
+#include "server/rpc/backend.h"
+#include "server/rpc/request_reader.h"
 #include "server/rpc/status.h"
-#include "server/rpc/stream_set.h"
 
 namespace trainctl::rpc {
 
-template <class Message>
-class WriteStream : public grpc::ServerWriteReactor<Message>, public OpenStream {
+template <class Request, class Message>
+class WriteStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, Message>,
+                    public OpenStream,
+                    private RequestReader::Call {
  public:
-  WriteStream(coordinator::EventLoop& loop, StreamSet& streams) : loop_(loop), streams_(streams) {}
+  using Written = Message;
+  explicit WriteStream(Backend& backend)
+      : loop_(backend.loop),
+        streams_(backend.client_streams),
+        gate_(backend.gate),
+        reader_(*this, backend.requests) {}
 
-  // Once, by whoever made it, with what the gate said: the first Pump follows on the loop.
-  void Begin(const base::Result<Permit>& permit) {
-    if (!permit) {
-      return loop_.Post([this, refused = permit.error()] { Close(ToGrpc(refused)); });
-    }
-    loop_.Post([this, permit = *permit] {
-      permit_ = permit;
-      const base::Status added = streams_.Add(this, permit_.caller.name, permit_.caller.token);
-      if (!added) return Close(ToGrpc(added));
-      PumpIfIdle();
-    });
+  // Once, by whoever made it: where the caller may make the call the request is read, and the first
+  // Pump follows on the loop.
+  void Begin(grpc::CallbackServerContext& context, std::string_view rpc) {
+    auto permit = gate_.Admit(context, rpc);
+    if (!permit) return OnRequest(permit.error());
+    permit_ = std::move(*permit);
+    reader_.Read(permit_.caller.name, rpc, &request_);
   }
 
   void End(const base::Error& reason) override { Close(ToGrpc(reason)); }
@@ -47,8 +51,14 @@ class WriteStream : public grpc::ServerWriteReactor<Message>, public OpenStream 
       PumpIfIdle();
     });
   }
+  void OnReadDone(bool ok) override { reader_.OnReadDone(ok); }
+  // Before the request is there OnRequest ends the call.
   void OnCancel() override {
-    loop_.Post([this] { Close(grpc::Status::CANCELLED); });
+    reader_.OnCancel();
+    loop_.Post([this] {
+      cancelled_ = true;
+      if (opened_) Close(grpc::Status::CANCELLED);
+    });
   }
   void OnDone() override {
     loop_.Post([this] {
@@ -59,6 +69,8 @@ class WriteStream : public grpc::ServerWriteReactor<Message>, public OpenStream 
 
  protected:
   virtual void Pump() = 0;
+
+  const std::string& user() const { return permit_.caller.name; }
 
   // Something happened: asks Pump unless a message is on its way, after which Pump is asked anyway.
   // Nothing more is told to who may not ask any more.
@@ -89,14 +101,33 @@ class WriteStream : public grpc::ServerWriteReactor<Message>, public OpenStream 
     };
   }
 
+  Request request_;  // once Pump is called
+
  private:
+  void StartReadRequest(grpc::ByteBuffer* bytes) override { this->StartRead(bytes); }
+  void OnRequest(const base::Status& read) override {
+    loop_.Post([this, read] {
+      opened_ = true;
+      if (cancelled_) return Close(grpc::Status::CANCELLED);
+      if (!read) return Close(ToGrpc(read));
+      const base::Status added = streams_.Add(this, permit_.caller.name, permit_.caller.token);
+      if (!added) return Close(ToGrpc(added));
+      reader_.Leave();
+      PumpIfIdle();
+    });
+  }
+
   coordinator::EventLoop& loop_;
   StreamSet& streams_;
+  Gate& gate_;
   Permit permit_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Message message_;
+  bool opened_ = false;  // the request is there, or will not be
+  bool cancelled_ = false;
   bool writing_ = false;
   bool closed_ = false;
+  RequestReader reader_;
 };
 
 }  // namespace trainctl::rpc

@@ -121,6 +121,42 @@ TEST(MalformedInput, ARequestBeyondTheMessageBoundIsRefused) {
             grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
+TEST(MalformedInput, AQuestionOfAFewNamesMayNotBeALargeOne) {
+  TestSite site;
+  v1::GetRequest request;
+  request.set_job(std::string(3 << 20, 'x'));
+  v1::GetResponse response;
+  const grpc::Status status = site.Call(&Stub::Get, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(status.error_message(), "the request has 3145733 bytes: expected at most 2097152");
+}
+
+// Of two bytes each, a hundred in memory.
+TEST(MalformedInput, ARequestOfVeryManyFieldsIsRefusedBeforeItIsParsed) {
+  TestSite site;
+  v1::EarlierRunsRequest request;
+  for (int i = 0; i < 10'001; ++i) request.add_jobs();
+  v1::EarlierRunsResponse response;
+  const grpc::Status status = site.Call(&Stub::EarlierRuns, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(),
+            "the request can't be read: expected a trainctl.v1.EarlierRunsRequest of at most 10000 "
+            "fields");
+}
+
+// It may be a thousand times as large once it is unpacked.
+TEST(MalformedInput, ACompressedRequestIsRefused) {
+  TestSite site;
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+  context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  v1::GetRequest request;
+  request.set_job(std::string(1 << 20, 'x'));
+  v1::GetResponse response;
+  EXPECT_EQ(site.stub().Get(&context, request, &response).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+}
+
 TEST(MalformedInput, ASiteWithoutWorkersAcceptsWithAWarning) {
   TestSite site;
   v1::SubmitResponse response;

@@ -1,4 +1,4 @@
-// Calls that wait are bounded: what comes beyond is refused at once.
+// Calls that wait are bounded for each user: what comes beyond is refused at once.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <semaphore>
 #include <vector>
 
+#include "server/rpc/request_budget.h"
 #include "server/rpc/server.h"
-#include "server/rpc/unary_call.h"
 #include "server/store/sqlite_store.h"
 #include "tests/rpc/test_site.h"
 
@@ -22,7 +22,8 @@ struct OpenCall {
 
 TEST(UnaryCalls, BeyondTheBoundAreRefusedAtOnceAndTheOthersAnswered) {
   constexpr int kBeyond = 20;
-  constexpr int kCalls = UnaryCall::kMostOpen + kBeyond;
+  const int most = static_cast<int>(RequestBudget::Bounds().calls_of_user);
+  const int all = most + kBeyond;
   const rpc_test::TemporaryFolder folder;
   const auto store = store::OpenSqliteStore(folder.path()).value();
   const auto reader = store::OpenSqliteReader(folder.path()).value();
@@ -45,7 +46,7 @@ TEST(UnaryCalls, BeyondTheBoundAreRefusedAtOnceAndTheOthersAnswered) {
   // The loop does not run yet: whoever is let in waits.
   std::atomic<int> refused = 0, answered = 0;
   std::counting_semaphore<> ends(0);
-  std::vector<OpenCall> calls(kCalls);
+  std::vector<OpenCall> calls(all);
   for (OpenCall& call : calls) {
     call.context.set_deadline(std::chrono::system_clock::now() + rpc_test::kDeadline);
     stub->async()->Workers(&call.context, &call.request, &call.response,
@@ -58,8 +59,8 @@ TEST(UnaryCalls, BeyondTheBoundAreRefusedAtOnceAndTheOthersAnswered) {
   for (int end = 0; end < kBeyond; ++end) ends.acquire();
   EXPECT_EQ(refused, kBeyond);
   loop.Start();
-  for (int end = 0; end < UnaryCall::kMostOpen; ++end) ends.acquire();
-  EXPECT_EQ(answered, UnaryCall::kMostOpen);
+  for (int end = 0; end < most; ++end) ends.acquire();
+  EXPECT_EQ(answered, most);
   server->Stop();
   reads.Stop();
   backups.Stop();
