@@ -1,41 +1,31 @@
 """A coordinator to whom anybody says anything, or whose disk is full."""
 
 import random
+import re
 import socket
 import struct
 import subprocess
 import unittest
 
-from cluster import ClusterTest, tiny_job
+from cluster import TOP, ClusterTest, tiny_job
 
 # HTTP/2's names.
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, GOAWAY = 0, 1, 3, 4, 7
 END_STREAM, END_HEADERS = 1, 4
-METHODS = [
-    b"Coordinator/" + name
-    for name in (
-        b"Submit",
-        b"List",
-        b"Get",
-        b"Watch",
-        b"Logs",
-        b"Cancel",
-        b"Compare",
-        b"Metrics",
-        b"Inspect",
-        b"EarlierRuns",
-        b"Fence",
-        b"Drain",
-        b"Undrain",
-        b"CreateLease",
-        b"FindLease",
-        b"Leases",
-        b"ExtendLease",
-        b"DeleteLease",
-        b"ReadArtifact",
-    )
-] + [b"WorkerGateway/Connect"]
+
+
+def methods():
+    """Every method of every service: b"Coordinator/Submit"."""
+    text = (TOP / "proto" / "trainctl.proto").read_text()
+    services = re.findall(r"^service (\w+) \{$(.*?)^\}$", text, re.MULTILINE | re.DOTALL)
+    found = [
+        f"{service}/{method}".encode()
+        for service, body in services
+        for method in re.findall(r"^  rpc (\w+)\(", body, re.MULTILINE)
+    ]
+    assert len(found) == len(re.findall(r"\brpc \w+\(", text)), found
+    return found
 
 
 def frame(kind, flags, stream, payload):
@@ -119,7 +109,7 @@ class BadWords(ClusterTest):
 
     def test_messages_that_cannot_be_read_are_refused(self):
         coordinator = self.process("traincoordinator")
-        for method in METHODS:
+        for method in methods():
             for message in (
                 b"\xff" * 32,
                 b"\x0a\xff\xff\xff\xff\x0f",

@@ -1,5 +1,5 @@
-// Several Unix users at one coordinator: every RPC by every role, on their own jobs and on those of
-// others, against the table; and what is said to whom.
+// Several Unix users at one coordinator: every RPC by every role, on their own jobs and leases and
+// on those of others, against the table; and what is said to whom.
 #include "server/auth/permissions.h"
 
 #include <google/protobuf/dynamic_message.h>
@@ -9,6 +9,7 @@
 
 #include <future>
 
+#include "common/base/clock.h"
 #include "common/job/job_json.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/people.h"
@@ -59,16 +60,25 @@ class AnyCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
   std::promise<grpc::Status> done_;
 };
 
-// A request of the method that names this job, wherever it names jobs.
-std::string RequestOn(const MethodDescriptor& method, const std::string& job) {
+struct Things {
+  std::string job, lease;
+};
+
+// A request of the method that names these, wherever it names jobs or a lease that there is.
+std::string RequestOn(const MethodDescriptor& method, const Things& things) {
   google::protobuf::DynamicMessageFactory factory;
   const std::unique_ptr<google::protobuf::Message> message(
       factory.GetPrototype(method.input_type())->New());
   const FieldDescriptor* one = method.input_type()->FindFieldByName("job");
+  const FieldDescriptor* lease =
+      method.name().ends_with("Lease") && method.input_type()->FindFieldByName("wish") == nullptr
+          ? method.input_type()->FindFieldByName("name")
+          : nullptr;
   const FieldDescriptor* several = method.input_type()->FindFieldByName("jobs");
-  if (one != nullptr) message->GetReflection()->SetString(message.get(), one, job);
+  if (one != nullptr) message->GetReflection()->SetString(message.get(), one, things.job);
+  if (lease != nullptr) message->GetReflection()->SetString(message.get(), lease, things.lease);
   if (several != nullptr && several->type() == FieldDescriptor::TYPE_STRING)
-    message->GetReflection()->AddString(message.get(), several, job);
+    message->GetReflection()->AddString(message.get(), several, things.job);
   return message->SerializeAsString();
 }
 
@@ -95,6 +105,21 @@ class PermissionsTest : public testing::Test {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response.jobs_size() == 1 ? response.jobs(0).id() : "";
   }
+  // Each behind the others, so that one device suffices for all.
+  std::string LeaseAs(uid_t user) {
+    grpc::ClientContext context;
+    v1::CreateLeaseRequest request;
+    request.set_name("of-" + std::to_string(user));
+    request.set_request_id("lease " + request.name());
+    request.mutable_wish()->set_devices(1);
+    request.mutable_wish()->set_seconds(600);
+    request.mutable_wish()->set_start(base::SystemClock().Wall() +
+                                      (user % 100) * int64_t{3'600'000'000});
+    v1::CreateLeaseResponse response;
+    const grpc::Status status = As(user)->CreateLease(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return request.name();
+  }
   grpc::Status CancelAs(uid_t user, const std::string& job) {
     grpc::ClientContext context;
     v1::CancelRequest request;
@@ -106,12 +131,15 @@ class PermissionsTest : public testing::Test {
   TestSite site_{Policy()};
 };
 
-TEST_F(PermissionsTest, EveryRpcByEveryRoleOnOwnAndForeignJobsIsAsTheTableSays) {
+TEST_F(PermissionsTest, EveryRpcByEveryRoleOnOwnAndForeignThingsIsAsTheTableSays) {
   site_.RestartWith({});
-  std::map<uid_t, std::string> own;
+  FakeWorker worker("a/0");
+  worker.Connect(site_.channel());
+  worker.Disconnect();
+  std::map<uid_t, Things> own;
   for (const uid_t user : {kAnna, kOps, kViewer, kNobody, kAdmin})
-    own[user] = SubmitAs(user, "of-" + std::to_string(user));
-  const std::string foreign = SubmitAs(kBob, "of-bob");
+    own[user] = {SubmitAs(user, "of-" + std::to_string(user)), LeaseAs(user)};
+  const Things foreign = {SubmitAs(kBob, "of-bob"), LeaseAs(kBob)};
   site_.RestartWith(Policy());
   const std::map<uid_t, auth::Role> roles = {{kNobody, auth::Role::kNone},
                                              {kViewer, auth::Role::kViewer},
@@ -126,16 +154,19 @@ TEST_F(PermissionsTest, EveryRpcByEveryRoleOnOwnAndForeignJobsIsAsTheTableSays) 
     for (int service = 0; service < file->service_count(); ++service) {
       for (int i = 0; i < file->service(service)->method_count(); ++i) {
         const MethodDescriptor& method = *file->service(service)->method(i);
-        const bool names_a_job =
-            RequestOn(method, "j1") != RequestOn(method, "j2");  // else there is no own and foreign
+        const bool names_one =  // else there is no own and foreign
+            RequestOn(method, {"j1", "a"}) != RequestOn(method, {"j2", "b"});
+        // What may be done to own things only names one; Submit in the job's file, see below.
+        const auth::Permission& row = auth::PermissionOf(method.name());
+        EXPECT_TRUE(names_one || row.own == row.any || row.rpc == "Submit") << method.name();
         for (const bool is_own : {true, false}) {
           const std::string path = "/" + file->service(service)->full_name() + "/" + method.name();
-          const std::string job = is_own ? own[user] : foreign;
-          AnyCall call(stub, path, RequestOn(method, job));
+          const Things& things = is_own ? own[user] : foreign;
+          AnyCall call(stub, path, RequestOn(method, things));
           const grpc::Status status = call.Wait();
-          const bool expected = names_a_job && !is_own
-                                    ? auth::CheckOwner(caller, method.name(), job, "uid:61002").ok()
-                                    : auth::CheckCall(caller, method.name()).ok();
+          const bool expected =
+              names_one && !is_own ? auth::CheckOwner(caller, method.name(), "it", "uid:61002").ok()
+                                   : auth::CheckCall(caller, method.name()).ok();
           EXPECT_EQ(status.error_code() != grpc::StatusCode::PERMISSION_DENIED, expected)
               << method.name() << " by " << auth::Name(role) << (is_own ? "" : " on another's")
               << ": " << status.error_message();
