@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "server/core/forecast.h"
 #include "server/core/leases.h"
 #include "server/core/loan.h"
 #include "server/core/reach.h"
@@ -61,7 +62,8 @@ std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& 
   if (job.lane != Lane::kQueue) return std::nullopt;
   Ahead ahead = LookAhead(state, job, now);
   const std::optional<base::SteadyMicros> by_quota = ahead.quotas.StartOf(job);
-  if (ahead.blocker != nullptr || !by_quota) return std::nullopt;
+  if (!by_quota) return std::nullopt;
+  if (ahead.blocker != nullptr) return ForeseenStart(state, job, now);
   const std::vector<ClassId> usable = UsableClasses(state, job);
   const bool is_kept_from =
       std::ranges::any_of(usable, [&](ClassId id) { return ahead.holds.KeptFrom(id, job) > 0; });

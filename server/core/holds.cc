@@ -25,18 +25,6 @@ bool IsLeasedFrom(const State& state, const Worker& worker, ClassId id) {
   return own != id && state.free.pools()[own].unleased == id;
 }
 
-// When the device is free for jobs of the class; nullopt: not known, or never. Of one that is
-// leased now, as if the lease was over: its jobs are gone by then.
-std::optional<SteadyMicros> FreeFrom(const State& state, const Worker& worker, ClassId id,
-                                     const Now& now) {
-  const FreeDevices::Entry& entry = state.free.entry(worker.device);
-  if (entry.device_class == id) return entry.free ? std::optional(now.steady) : entry.coming;
-  const bool is_in_order = worker.connected && !entry.drained && worker.strays.empty() &&
-                           (worker.holder || worker.word == DeviceWord::kFree);
-  if (!is_in_order || !IsLeasedFrom(state, worker, id)) return std::nullopt;
-  return now.steady;
-}
-
 // When nothing runs on the host any more, as far as leases don't keep it; nullopt: not known.
 std::optional<SteadyMicros> EmptyAt(const State& state, const std::vector<Worker*>& host,
                                     int64_t lease, SteadyMicros now) {
@@ -127,6 +115,16 @@ SteadyMicros ClearHostFrom(const State& state, const std::vector<Worker*>& host,
 }
 
 }  // namespace
+
+std::optional<SteadyMicros> FreeFrom(const State& state, const Worker& worker, ClassId id,
+                                     const Now& now) {
+  const FreeDevices::Entry& entry = state.free.entry(worker.device);
+  if (entry.device_class == id) return entry.free ? std::optional(now.steady) : entry.coming;
+  const bool is_in_order = worker.connected && !entry.drained && worker.strays.empty() &&
+                           (worker.holder || worker.word == DeviceWord::kFree);
+  if (!is_in_order || !IsLeasedFrom(state, worker, id)) return std::nullopt;
+  return now.steady;
+}
 
 bool Hold::HasByItself(DeviceId device) const { return devices && devices->Contains(device); }
 

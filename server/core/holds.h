@@ -19,6 +19,11 @@
 
 namespace trainctl::core {
 
+// When the worker's device is free for jobs of the class; nullopt: not known, or never. Of one that
+// is leased now, as if the lease was over: its jobs are gone by then.
+std::optional<base::SteadyMicros> FreeFrom(const State& state, const Worker& worker,
+                                           placement::ClassId id, const Now& now);
+
 struct Hold {
   base::JobId job;                          // that waits
   std::optional<base::SteadyMicros> start;  // reserved for it, not before now; nullopt: not known

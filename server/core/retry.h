@@ -1,9 +1,9 @@
 // What an attempt that failed means for the next one: where it does not go, and when. Pure;
 // internal to this room.
 //
-// A failure that may be its device's keeps the job away from that device. That lasts while others
-// that fit are free, or will be in a few minutes. Of an exclusive job that is the host. Where there
-// are no others it may have the device again, the one that failed last before the rest.
+// A failure that may be its device's keeps the job away from that device; of an exclusive job from
+// the host. So it is while others that fit are free, or will be in a few minutes. Where there are
+// none it may have the devices again, the one that it failed on first before the rest.
 //
 // The next attempt follows after a pause: 1 s, and twice that of the failure before, up to 5 min.
 // An attempt that gets further than all before it begins the count anew. The job stays in the queue

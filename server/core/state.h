@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
@@ -125,6 +126,12 @@ struct Retry {
   std::optional<base::SteadyMicros> pause_until;  // of a QUEUED job, until a Tick has seen its end
 };
 
+// Why a job waited, from a time on.
+struct ReasonSince {
+  base::WallMicros at = 0;
+  std::string text;
+};
+
 struct Job {
   JobRow row;
   JobStatus status;
@@ -146,8 +153,9 @@ struct Job {
   std::set<std::string> hosts_that_refused;  // that can't read its model or data
   std::string refusal;                       // of the first of them
   Retry retry;
-  std::set<std::string> avoids;  // workers whose devices it does not want (retry.h)
-  int64_t unfit_launches = 0;    // attempts that a worker could not start, by no fault of the job's
+  std::deque<ReasonSince> reasons;  // the last of them (reason_history.h)
+  std::set<std::string> avoids;     // workers whose devices it does not want (retry.h)
+  int64_t unfit_launches = 0;  // attempts that a worker could not start, by no fault of the job's
   // In its place in the queue, of its owner or kLifted (fair_share.h); null: 0.
   const int64_t* share = nullptr;
 
@@ -224,8 +232,16 @@ struct Held {
   std::map<base::SteadyMicros, int64_t> coming;  // of those, by when their jobs are expected to end
 };
 
+// What was found of when jobs start (forecast.h).
+struct Foreseen {
+  int64_t steps = -1;  // State::steps then
+  base::SteadyMicros at = 0;
+  std::map<base::JobId, base::SteadyMicros> starts;
+};
+
 struct State {
   Options options;
+  int64_t steps = 0;         // that have changed it
   std::string site;          // tells job ids of this coordinator from those of others
   std::vector<JobGap> gaps;  // what became of these jobs this site does not know
   int64_t next_job = 1;
@@ -260,6 +276,8 @@ struct State {
   // Of a job the highest that a worker holds, where that is above all known: the disk lost it.
   std::map<base::JobId, int64_t> lost_attempts;
   mutable std::map<std::string, std::shared_ptr<const Reach>> reaches;  // by what jobs name
+  mutable Foreseen foreseen;
+  std::optional<base::SteadyMicros> reasons_asked;  // last (reason_history.h)
   std::map<job::HostRules, int64_t>
       rules;  // of the workers, where they bound jobs; and of how many
   Shares shares;
@@ -343,8 +361,8 @@ JobProgress Progress(const Job& job);
 // step yet, or has made the last one.
 std::optional<double> RemainingSeconds(const State& state, const Job& job, const Now& now);
 
-// How long the job's live attempt goes on: until its last step (RemainingSeconds), its time limit's
-// end, or the stop for a lease. The first of them counts.
+// How long the job's live attempt goes on, by what comes first. That is its last step
+// (RemainingSeconds), or its end by its time limit or for a lease.
 enum class Bound { kSteps, kTimeLimit, kLease };
 struct TimeLeft {
   double seconds = 0;
@@ -353,8 +371,8 @@ struct TimeLeft {
 // nullopt: not known, or it is being stopped.
 std::optional<TimeLeft> TimeLeftOf(const State& state, const Job& job, const Now& now);
 
-// When a job that waits as the first is expected to start: a prediction, by the expected ends of
-// other jobs. nullopt: not known, or others come first.
+// When a job that waits is expected to start: a prediction, by the expected ends of other jobs, and
+// of those that go before it in the queue. nullopt: not known.
 std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& job,
                                                  const Now& now);
 

@@ -4,6 +4,7 @@
 #include "server/core/dependencies.h"
 #include "server/core/fair_share.h"
 #include "server/core/handlers.h"
+#include "server/core/reason_history.h"
 
 namespace trainctl::core {
 
@@ -13,6 +14,7 @@ Actions Step(State& state, const Event& event, const Now& now) {
 
 Actions StepWith(State& state, const Event& event, const Now& now, void (*schedule)(Turn&)) {
   Turn turn{.state = state, .now = now};
+  ++state.steps;
   std::visit([&](const auto& value) { Handle(turn, value); }, event);
   TellFollowers(turn);
   AdmitFromGroups(turn);
@@ -28,6 +30,7 @@ Actions StepWith(State& state, const Event& event, const Now& now, void (*schedu
       turn.may_preempt = !is_other;
     } while (is_other || turn.is_put_off);
   }
+  NoteReasons(turn);
   for (const base::JobId job : turn.changed) turn.Perform(JobChanged{job});
   return std::move(turn.actions);
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "proto/trainctl.pb.h"
 #include "server/core/wait.h"
 #include "server/views/encode_job.h"
@@ -21,14 +23,39 @@ void EncodeHindrance(const core::Hindrance& hindrance, const core::Now& now,
   if (hindrance.until) message->set_until(now.wall + (*hindrance.until - now.steady));
 }
 
+// As LEFT says, where something is known of it.
+void EncodeEnd(const core::State& state, const core::Job& job, const core::Now& now,
+               v1::JobDetail* detail) {
+  constexpr double kLongest = 1e9;  // of what ranks tell
+  if (const auto left = core::TimeLeftOf(state, job, now)) {
+    const double seconds = std::min(left->seconds, kLongest);
+    detail->set_expected_end(now.wall + static_cast<int64_t>(seconds * 1e6));
+  } else if (job.attempt && job.attempt->expected_end) {
+    detail->set_expected_end(now.wall + (*job.attempt->expected_end - now.steady));
+  }
+}
+
+// Among what happened, by time.
+void EncodeReasons(const core::Job& job, v1::JobDetail* detail) {
+  for (const core::ReasonSince& reason : job.reasons) {
+    v1::JobEvent* event = detail->add_events();
+    event->set_time(reason.at);
+    event->set_text(reason.text);
+  }
+  std::stable_sort(detail->mutable_events()->begin(), detail->mutable_events()->end(),
+                   [](const v1::JobEvent& left, const v1::JobEvent& right) {
+                     return left.time() < right.time();
+                   });
+}
+
 }  // namespace
 
 void EncodeWait(const core::State& state, base::JobId id, const core::Now& now,
                 v1::JobDetail* detail) {
   const core::Job* job = core::FindJob(state, id);
   if (job == nullptr) return;
-  if (job->attempt && job->attempt->expected_end)
-    detail->set_expected_end(now.wall + (*job->attempt->expected_end - now.steady));
+  EncodeEnd(state, *job, now, detail);
+  EncodeReasons(*job, detail);
   const std::optional<core::Wait> wait = core::WaitOf(state, *job, now);
   if (!wait) return;
   v1::Wait* message = detail->mutable_wait();

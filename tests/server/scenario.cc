@@ -263,6 +263,7 @@ std::string Scenario::Run(const std::string& line) {
   }
   if (verb == "show") return Describe(state_, now_);
   if (verb == "explain") return Explain(*base::ParseJobId(words.at(1)));
+  if (verb == "reasons") return Reasons(*base::ParseJobId(words.at(1)));
   if (verb == "lost") return FeedEach<WorkerStreamLost>(words);
   if (verb == "fence") return FeedEach<WorkerFenced>(words);
   if (verb == "drain") return Drain(words);
@@ -300,6 +301,15 @@ std::string Scenario::Workers(const Words& all) {
 std::string Scenario::Explain(base::JobId job) const {
   const auto wait = WaitOf(state_, *FindJob(state_, job), now_);
   return wait ? Describe(*wait, now_) : "waits for no device\n";
+}
+
+std::string Scenario::Reasons(base::JobId job) const {
+  std::string text;
+  for (const ReasonSince& reason : FindJob(state_, job)->reasons) {
+    text +=
+        "for " + std::to_string((now_.wall - reason.at) / 1'000'000) + " s: " + reason.text + "\n";
+  }
+  return text;
 }
 
 std::string Scenario::Drain(const Words& all) {

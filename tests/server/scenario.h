@@ -36,6 +36,7 @@
 //                               are gone
 //   show                        the state
 //   explain JOB                 what keeps it from starting, device by device
+//   reasons JOB                 why it has waited, and since when
 //
 // Each answers with Describe of what it did. Acknowledgements are left out unless seq= is given.
 #pragma once
@@ -78,6 +79,7 @@ class Scenario {
   std::string Block(const Words& words) const;
   std::string Extend(const Words& words);
   std::string Explain(base::JobId job) const;
+  std::string Reasons(base::JobId job) const;
   std::string Submit(const Words& words);
   std::string Report(const Words& words);
   std::string Device(const Words& words);

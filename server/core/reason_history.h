@@ -1,0 +1,13 @@
+// What kept a waiting job, over time: for those who ask. In memory only; internal to this room.
+#pragma once
+
+#include "server/core/turn.h"
+
+namespace trainctl::core {
+
+// Every few seconds the first jobs that wait are asked why; of each the last answers are kept
+// (Job::reasons). One in which only times differ is no other. At the end of each Step: before that,
+// jobs that others follow may be gone.
+void NoteReasons(Turn& turn);
+
+}  // namespace trainctl::core
