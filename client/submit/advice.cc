@@ -181,10 +181,20 @@ void AddRow(const Advice& advice, const Line& line, Style style, TextTable* tabl
   table->AddRow(std::move(cells));
 }
 
+bool Fits(const Advice& advice) { return advice.ways.asked_fits && !advice.ways.asked_shortage; }
+
+// Whether the job as the file has it is among the best; else it has the table's last row.
+bool IsAmongShown(const Advice& advice) {
+  return std::ranges::any_of(advice.shown, [&](const advice::Way& way) {
+    return advice::OverridesOf(advice.job, way).empty();
+  });
+}
+
 // The ways that the table has no row of, on one line. Of those left out the reasons follow.
 std::string UnshownText(const Advice& advice) {
   const std::vector<advice::Way>& fitting = advice.ways.fitting;
-  const int64_t hidden = std::ssize(fitting) - std::ssize(advice.shown);
+  const int64_t last_row = Fits(advice) && !IsAmongShown(advice) ? 1 : 0;
+  const int64_t hidden = std::ssize(fitting) - std::ssize(advice.shown) - last_row;
   const int64_t timeless =
       hidden == 0 ? 0 : std::ranges::count_if(fitting, [](const auto& way) { return !way.time; });
   int64_t left_out = 0;
@@ -282,16 +292,13 @@ Listing ListingOf(const Advice& advice) {
   for (const advice::Exclusion& exclusion : advice.ways.excluded)
     excluded.push_back({{"reason", exclusion.reason}, {"ways", exclusion.ways}});
   listing.members["excluded"] = excluded;
-  bool is_asked_shown = false;
   for (const advice::Way& way : advice.shown) {
     const Line line = LineOf(advice, way);
-    is_asked_shown |= line.overrides.empty();
     AddRow(advice, line, Style::kPlain, &listing.table);
     listing.records.push_back(Record(advice, line));
   }
-  const bool asked_fits = advice.ways.asked_fits && !advice.ways.asked_shortage;
-  if (!is_asked_shown)
-    AddRow(advice, asked, asked_fits ? Style::kFaint : Style::kBad, &listing.table);
+  if (!IsAmongShown(advice))
+    AddRow(advice, asked, Fits(advice) ? Style::kFaint : Style::kBad, &listing.table);
   return listing;
 }
 
