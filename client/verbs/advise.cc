@@ -44,8 +44,8 @@ WayPoint PointOf(const advice::Way& way, std::string label) {
           way.is_measured()};
 }
 
-// The ways that are shown with what to type, the others that fit as small points, and the job as
-// it is.
+// The ways that are shown with what to type; the others that fit as small points; the job as it
+// is.
 WaysPicture PictureOf(const Advice& advice) {
   WaysPicture picture{.title = advice.job.name + " on " + std::to_string(advice.devices) + " × " +
                                advice.device_name,

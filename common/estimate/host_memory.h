@@ -22,8 +22,7 @@ struct HostShortage {
   int64_t room = 0;        // ranks that all hosts together have room for
   int64_t host_bytes = 0;  // of the host that has most
 
-  // "the optimizer in host memory takes 75.30 GiB a rank, and hosts of at most 64.00 GiB have room
-  // for 0 of its 2 ranks"
+  // "the optimizer in host memory takes 75.30 GiB a rank; hosts of at most 64.00 GiB have room …"
   std::string Text() const;
 };
 

@@ -131,7 +131,7 @@ TEST_F(PlaceTest, AJobOfALeaseThatHasNotBegunWaitsForIt) {
   const Ended ended = DryRun({"--within", "lab"});
   EXPECT_EQ(ended.code, kExitOk) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("where   waits for lease lab of ann, which begins 2026-12-01 "
-                                   "15:30 UTC (in 1h 30min); then b/0 (CPU slot (1 thread))\n"));
+                                   "15:30 UTC (in 1 h 30 min); then b/0 (CPU slot (1 thread))\n"));
   EXPECT_THAT(Json::parse(DryRun({"--within", "lab", "-o", "json"}).out)["lease"]["state"],
               "UPCOMING");
 }

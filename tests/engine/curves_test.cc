@@ -129,8 +129,7 @@ class CurvesTest : public ::testing::Test {
     SetAdapters(model->parameters(), *strategy);
     strategy->FinishLoading();
 
-    const size_t all = curve["losses"].size(),
-                 steps = AllSteps() ? all : kFewSteps;
+    const size_t all = curve["losses"].size(), steps = AllSteps() ? all : kFewSteps;
     const job::BatchPlan batch = job::PlanBatch(job).value();
     for (size_t step = 0; step < steps; ++step) {
       const double lr =

@@ -36,7 +36,7 @@ bool ReadWords(std::string_view bytes) {
   const auto size = base::ParseBytes(bytes);
   CHECK(!size || base::ParseBytes(base::SpellBytes(*size)) == size) << *size;
   const auto seconds = base::ParseDuration(bytes);
-  CHECK(!seconds || base::ParseDuration(base::FormatDuration(*seconds)) == seconds) << *seconds;
+  CHECK(!seconds || base::ParseDuration(base::SpellDuration(*seconds)) == seconds) << *seconds;
   const auto cpus = job::ParseCpuList(bytes.substr(0, 256));
   CHECK(job::CpuListText(cpus).empty() == cpus.empty());
   std::string text(bytes);
