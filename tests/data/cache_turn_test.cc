@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <thread>
+#include <vector>
 
 #include "tests/data/small_tokenizers.h"
 #include "worker/rank/data/dataset.h"
@@ -25,17 +25,20 @@ fs::path TokenFile(const std::string& folder) {
   return {};
 }
 
-// Whether somebody waits for a lock on the file: the kernel lists who does behind an arrow.
-bool IsAwaited(const std::string& path) {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0) return false;
-  std::ifstream locks("/proc/locks");
-  const std::string inode = ":" + std::to_string(status.st_ino) + " ";
-  for (std::string line; std::getline(locks, line);) {
-    if (line.find("->") != std::string::npos && line.find(inode) != std::string::npos) return true;
+// The turn, held by the test as another process would.
+class Held {
+ public:
+  explicit Held(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT, 0644)) {
+    EXPECT_EQ(::flock(fd_, LOCK_EX), 0);
   }
-  return false;
-}
+  ~Held() { ::close(fd_); }
+  void Tell(int64_t done_bytes) const {
+    EXPECT_EQ(::pwrite(fd_, &done_bytes, sizeof done_bytes, 0), sizeof done_bytes);
+  }
+
+ private:
+  const int fd_;
+};
 
 TEST(CacheTurn, WhoWaitsFindsWhatTheOtherMade) {
   const ScratchDirectory directory;
@@ -43,33 +46,54 @@ TEST(CacheTurn, WhoWaitsFindsWhatTheOtherMade) {
   job::DataSpec data{.path = directory.Write("d.jsonl", R"({"text": "hi"})"),
                      .format = job::DataFormat::kText};
   const std::string cache = directory.path() + "/cache";
-  const auto load = [&] { return LoadDataset(data, model, directory.path(), 100, cache); };
+  std::atomic<int64_t> told = 0;
+  const auto load = [&] {
+    return LoadDataset(data, model, directory.path(), 100, cache,
+                       [&](int64_t done, int64_t) { told = done; });
+  };
   ASSERT_TRUE(load().ok());
   const fs::path made = TokenFile(cache), aside = directory.path() + "/aside";
   fs::rename(made, aside);
 
-  // Who has the turn here is this test.
-  const std::string turn = made.string() + ".turn";
-  const int fd = ::open(turn.c_str(), O_RDWR | O_CREAT, 0644);
-  ASSERT_EQ(::flock(fd, LOCK_EX), 0);
   bool found = false;
-  std::thread waits([&] { found = load().ok(); });
-  while (!IsAwaited(turn)) std::this_thread::yield();
-  fs::rename(aside, made);
-  fs::remove(directory.path() + "/tokenizer.json");  // nothing can be made any more
-  ::close(fd);
+  std::thread waits;
+  {
+    const Held held(made.string() + ".turn");
+    waits = std::thread([&] { found = load().ok(); });
+    constexpr int64_t kDone = 5 << 20;
+    held.Tell(kDone);
+    while (told < kDone) std::this_thread::yield();  // so it waits, and tells what the holder does
+    fs::rename(aside, made);
+    fs::remove(directory.path() + "/tokenizer.json");  // nothing can be made any more
+  }
   waits.join();
   EXPECT_TRUE(found);
+}
+
+// Such as one that is stopped: its lock stays for as long as it lives.
+TEST(CacheTurn, AHolderThatStandsStillIsNotWaitedFor) {
+  const ScratchDirectory directory;
+  const std::string path = directory.path() + "/a";
+  const Held held(path + ".turn");
+  held.Tell(7);
+  std::vector<int64_t> told;
+  const CacheTurn turn(path, [&](int64_t done) { told.push_back(done); },
+                       {.poll_ms = 1, .standstill_ms = 20});
+  EXPECT_THAT(told, testing::ElementsAre(7));
+  turn.Tell(8);  // nobody's turn: the holder's word stays
+  CacheTurn again(path, [&](int64_t done) { told.push_back(done); },
+                  {.poll_ms = 1, .standstill_ms = 20});
+  EXPECT_THAT(told, testing::ElementsAre(7, 7));
 }
 
 TEST(CacheTurn, LeavesNothingBehind) {
   const ScratchDirectory directory;
   {
-    const CacheTurn turn(directory.path() + "/a"), other(directory.path() + "/b");
+    const CacheTurn turn(directory.path() + "/a", {}), other(directory.path() + "/b", {});
     EXPECT_FALSE(fs::is_empty(directory.path()));
   }
   EXPECT_TRUE(fs::is_empty(directory.path()));
-  const CacheTurn nowhere("/proc/no/such/folder/a");
+  const CacheTurn nowhere("/proc/no/such/folder/a", {});
 }
 
 }  // namespace

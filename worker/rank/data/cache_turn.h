@@ -2,18 +2,32 @@
 // begin together, and the others find in the cache what it made.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 
 namespace trainctl::data {
 
+struct TurnPatience {
+  int64_t poll_ms = 100;
+  // A holder that has not told of progress for so long has stopped: nobody waits for it.
+  int64_t standstill_ms = 60'000;
+};
+
 // A turn at making a file, from the constructor, which waits for who has it, to the destructor.
-// Where no lock can be had it waits for nobody.
+// Where no lock can be had it waits for nobody. Not thread-safe.
 class CacheTurn {
  public:
-  // Locks "<path>.turn", and removes it in the end.
-  explicit CacheTurn(const std::string& path);
+  // Bytes that are done.
+  using Progress = std::function<void(int64_t done_bytes)>;
+
+  // Locks "<path>.turn", and removes it in the end. While it waits it tells what the holder tells.
+  CacheTurn(const std::string& path, const Progress& waits, const TurnPatience& patience = {});
   ~CacheTurn();
   CacheTurn(const CacheTurn&) = delete;
+
+  // Tells those who wait, through the locked file.
+  void Tell(int64_t done_bytes) const;
 
  private:
   const std::string path_;

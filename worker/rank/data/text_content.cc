@@ -205,20 +205,26 @@ std::string CacheKey(const Source& source) {
   return key;
 }
 
-// What the cache holds, else what make() gives, which is kept there.
+// What the cache holds, else what make(source) gives, which is kept there.
 template <class Make>
 base::Result<Tokenized> Cached(const Source& source, const Make& make) {
   if (source.cache_folder.empty() || source.data.format == job::DataFormat::kCaptions) {
-    base::Result<Tokenized> made = make();
+    base::Result<Tokenized> made = make(source);
     if (made) made->tokens.Release();
     return made;
   }
   const std::string key = CacheKey(source);
   const auto find = [&] { return FindCachedTokens(source.cache_folder, key, source.model.vocab); };
   if (auto cached = find()) return std::move(*cached);
-  const CacheTurn turn(CachedTokensPath(source.cache_folder, key));
+  const CacheTurn turn(CachedTokensPath(source.cache_folder, key), source.progress);
   if (auto cached = find()) return std::move(*cached);
-  base::Result<Tokenized> made = make();
+  const RowProgress told = [&](int64_t done_bytes) {
+    turn.Tell(done_bytes);
+    source.progress(done_bytes);
+  };
+  base::Result<Tokenized> made =
+      make({source.data, source.model, source.model_directory, source.max_seq_length, source.digest,
+            source.cache_folder, told, source.files});
   if (!made) return made.error();
   // Else tokens of other bytes would be kept under these bytes' digest.
   if (auto same = source.files.CheckUnchanged(); !same) return same.error();
@@ -240,14 +246,14 @@ std::vector<Row> CutRows(int64_t tokens, const Source& source) {
 }
 
 base::Result<Tokenized> ReadTextContent(const files::MappedFile& file, const Source& source) {
-  return Cached(source, [&] {
-    return source.data.format == job::DataFormat::kPlain ? TokenizePlain(file, source)
-                                                         : TokenizeJson(file, source);
+  return Cached(source, [&](const Source& told) {
+    return told.data.format == job::DataFormat::kPlain ? TokenizePlain(file, told)
+                                                       : TokenizeJson(file, told);
   });
 }
 
 base::Result<Tokenized> ReadTableContent(const DataFiles& tables, const Source& source) {
-  return Cached(source, [&] { return TokenizeTables(tables, source); });
+  return Cached(source, [&](const Source& told) { return TokenizeTables(tables, told); });
 }
 
 base::Result<SampledContent> SampleContent(const DataFiles& data_files,
