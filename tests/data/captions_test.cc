@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
 #include "common/base/file.h"
 #include "common/job/data_format.h"
 #include "tests/checkout.h"
@@ -201,8 +205,16 @@ TEST_F(CaptionsTest, RowsOfBrokenPicturesAreLeftOutWhereTheJobSaysSo) {
   const auto all = load();
   EXPECT_EQ(all->rows.size(), 4u);
   data_.on_broken_picture = job::OnBrokenPicture::kSkip;
-  const auto dataset = load();
+  std::vector<int64_t> told;
+  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(data_.path));
+  const auto dataset =
+      LoadDataset(data_, model_, directory_.path(), 100, "", [&](int64_t done, int64_t total) {
+        EXPECT_EQ(total, 3 * bytes);
+        told.push_back(done);
+      });
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  EXPECT_EQ(told.back(), 3 * bytes) << "of the pictures that are looked at, too";
+  EXPECT_TRUE(std::ranges::is_sorted(told));
   ASSERT_EQ(dataset->rows.size(), 2u);
   EXPECT_EQ(dataset->rows[0].length, 3 + 1 + 2 + 1);
   EXPECT_EQ(dataset->rows[1].length, 3 + 1 + 4 + 1);

@@ -79,6 +79,23 @@ TEST_F(SampleTest, TablesSayHowManyRowsTheyHave) {
   EXPECT_NEAR(static_cast<double>(stream->sample_of), 9, 4);
 }
 
+TEST_F(SampleTest, RowsOfATokenFileFollowFromItsSize) {
+  data_.format = job::DataFormat::kBin;
+  constexpr int64_t kTokens = 3 << 20;  // several blocks
+  std::string bytes(2 * kTokens, '\1');
+  bytes[2 * kTokens - 2] = '\0';
+  const std::string path = directory_.Write("d.bin", bytes);
+  const auto sample = Sample(path);
+  ASSERT_TRUE(sample.ok()) << sample.error().message;
+  EXPECT_EQ(std::ssize(sample->rows), (kTokens + 999) / 1000);
+  EXPECT_EQ(sample->sample_of, 0) << "all are here";
+  EXPECT_THAT(sample->digest, HasSubstr("sampled"));
+  EXPECT_EQ(sample->tokens.Largest(0, kTokens), 257);
+  EXPECT_EQ(sample->tokens.Largest(kTokens - 1, kTokens), 256);
+  model_.vocab = 257;
+  EXPECT_THAT(Sample(path).error().message, HasSubstr("token 0 is 257, beyond the model's"));
+}
+
 TEST_F(SampleTest, PicturesWithinTablesAreSampledWithTheirRows) {
   data_ = {.path = checkout::File("tests/baselines/tables/pictures.parquet"),
            .format = job::DataFormat::kCaptions,

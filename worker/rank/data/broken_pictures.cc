@@ -27,13 +27,15 @@ base::Status Look(const images::PictureFile& file) {
 }  // namespace
 
 base::Result<std::vector<BrokenPicture>> FindBroken(std::span<const images::PictureFile> files,
-                                                    int threads) {
+                                                    int threads,
+                                                    const std::function<void(int64_t)>& progress) {
   std::vector<BrokenPicture> broken;
   base::Status status = base::Ok{};
   std::mutex mutex;
   std::atomic<size_t> next = 0;
-  const auto look = [&] {
+  const auto look = [&](bool tells) {
     for (size_t row = next++; row < files.size(); row = next++) {
+      if (tells) progress(static_cast<int64_t>(row));
       const base::Status seen = Look(files[row]);
       if (seen) continue;
       const base::Error& error = seen.error();
@@ -47,10 +49,11 @@ base::Result<std::vector<BrokenPicture>> FindBroken(std::span<const images::Pict
     }
   };
   std::vector<std::thread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back(look);
-  look();
+  for (int i = 1; i < threads; ++i) others.emplace_back(look, false);
+  look(true);
   for (std::thread& other : others) other.join();
   if (!status) return status.error();
+  if (!files.empty()) progress(std::ssize(files));
   std::ranges::sort(broken, {}, &BrokenPicture::row);
   return broken;
 }

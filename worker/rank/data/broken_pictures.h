@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,10 +18,12 @@ struct BrokenPicture {
 };
 
 // Decodes all of them, on so many threads. By row. One that is broken is so on every host.
+// progress: told on the calling thread how many were begun, and that all were.
 // Errors: those of images::DecodeFile but kInvalid, and kExhausted, no memory for it. They may be
 // this host's own, and say "row 12: <name>: …".
 base::Result<std::vector<BrokenPicture>> FindBroken(std::span<const images::PictureFile> files,
-                                                    int threads);
+                                                    int threads,
+                                                    const std::function<void(int64_t)>& progress);
 
 // Of those that are left out: other rows, another digest.
 std::string DigestWithout(const std::string& digest, std::span<const BrokenPicture> broken);

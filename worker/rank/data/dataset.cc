@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
 
@@ -21,21 +22,37 @@ namespace {
 
 constexpr int64_t kToldBytes = 1 << 20;
 
-// The files' bytes count twice: for their digest, and for their tokens. Tells every kToldBytes.
+// The files' bytes count once for each pass: for their digest, for their tokens, and for their
+// pictures where these are looked at. Tells every kToldBytes. Who waited for another job's tokens
+// and then makes its own begins anew, which is told too.
 class ProgressTeller {
  public:
-  ProgressTeller(const Progress& progress, int64_t bytes) : progress_(progress), bytes_(bytes) {}
+  ProgressTeller(const Progress& progress, int64_t bytes, int64_t passes)
+      : progress_(progress), bytes_(bytes), total_(passes * bytes) {}
 
   void Tell(int64_t done) {
-    if (!progress_ || (done - told_ < kToldBytes && done < 2 * bytes_)) return;
-    told_ = done;
-    progress_(done, 2 * bytes_);
+    if (std::abs(done - told_) >= kToldBytes || done >= 2 * bytes_) Say(done);
+  }
+
+  // Of the third pass.
+  void TellPictures(int64_t looked, int64_t pictures) {
+    const int64_t steps = std::min(pictures, kPictureSteps);
+    if (looked * steps / pictures == told_step_) return;
+    told_step_ = looked * steps / pictures;
+    Say(2 * bytes_ + bytes_ * told_step_ / steps);
   }
 
  private:
+  static constexpr int64_t kPictureSteps = 200;
+
+  void Say(int64_t done) {
+    told_ = done;
+    if (progress_) progress_(done, total_);
+  }
+
   const Progress& progress_;
-  const int64_t bytes_;
-  int64_t told_ = 0;
+  const int64_t bytes_, total_;
+  int64_t told_ = 0, told_step_ = 0;
 };
 
 base::Result<std::vector<files::MappedFile>> OpenAll(const DataFiles& data_files) {
@@ -73,21 +90,37 @@ std::string DigestOf(const std::vector<files::MappedFile>& opened, ProgressTelle
 
 base::Error Invalid(const std::string& message) { return {base::Code::kInvalid, message}; }
 
-base::Result<Tokenized> ReadBinContent(files::MappedFile file, const Source& source) {
+// Tokens are looked at so many at a time.
+constexpr int64_t kTokenBlock = 1 << 20;
+
+base::Status CheckBlock(const TokenStore& tokens, int64_t begin, int64_t end, const Source& source,
+                        const std::string& path) {
+  if (tokens.Largest(begin, end) < source.model.vocab) return base::Ok{};
+  int64_t i = begin;
+  while (tokens[i] < source.model.vocab) ++i;
+  return Invalid(path + ": token " + std::to_string(i) + " is " + std::to_string(tokens[i]) +
+                 ", beyond the model's vocabulary of " + std::to_string(source.model.vocab) +
+                 "; was the file made with this model's tokenizer?");
+}
+
+// Looks at all tokens that are used, or at so many blocks of them, from here and there.
+base::Result<Tokenized> ReadBinContent(files::MappedFile file, const Source& source,
+                                       int64_t most_blocks = INT64_MAX) {
   const std::string path = file.path();
-  const int64_t file_bytes = std::ssize(file.bytes());
   auto tokens = ReadTokenFile(std::move(file));
   if (!tokens) return tokens.error();
   std::vector<Row> rows = CutRows(tokens->size(), source);
   const int64_t used = rows.empty() ? 0 : rows.back().begin + rows.back().length;
-  for (int64_t i = 0; i < used; ++i) {
-    if (i % kToldBytes == 0) source.progress(file_bytes / std::max<int64_t>(tokens->size(), 1) * i);
-    if ((*tokens)[i] >= source.model.vocab) {
-      return Invalid(path + ": token " + std::to_string(i) + " is " + std::to_string((*tokens)[i]) +
-                     ", beyond the model's vocabulary of " + std::to_string(source.model.vocab) +
-                     "; was the file made with this model's tokenizer?");
-    }
+  const int64_t blocks = (used + kTokenBlock - 1) / kTokenBlock,
+                looked_at = std::min(blocks, most_blocks);
+  for (int64_t i = 0; i < looked_at; ++i) {
+    const int64_t begin = i * blocks / looked_at * kTokenBlock;
+    source.progress(begin * tokens->width_bytes());
+    const auto known =
+        CheckBlock(*tokens, begin, std::min(begin + kTokenBlock, used), source, path);
+    if (!known) return known.error();
   }
+  tokens->Release();
   return Tokenized{std::move(tokens).value(), std::move(rows), {}};
 }
 
@@ -176,14 +209,19 @@ std::string SampledDigest(const std::vector<files::MappedFile>& opened) {
   return "sampled " + digest.Digest();
 }
 
+constexpr int64_t kSampledBlocks = 64;
+
 // Pictures of their own files cost nothing before they are trained on.
 bool CanBeSampled(job::DataFormat format, const DataFiles& data_files) {
   if (format == job::DataFormat::kCaptions) return data_files.are_tables;
-  return format != job::DataFormat::kPlain && format != job::DataFormat::kBin;
+  return format != job::DataFormat::kPlain;
 }
 
-base::Status LeaveOutBroken(Tokenized* content, std::vector<BrokenPicture>* skipped) {
-  auto broken = FindBroken(content->pictures, TokenizingThreads());
+base::Status LeaveOutBroken(Tokenized* content, ProgressTeller* teller,
+                            std::vector<BrokenPicture>* skipped) {
+  const int64_t all = std::ssize(content->pictures);
+  auto broken = FindBroken(content->pictures, TokenizingThreads(),
+                           [&](int64_t looked) { teller->TellPictures(looked, all); });
   if (!broken) return broken.error();
   *skipped = std::move(*broken);
   if (skipped->empty()) return base::Ok{};
@@ -217,7 +255,9 @@ base::Result<Dataset> LoadRows(const job::DataSpec& data, const job::ModelShape&
   if (!opened) return opened.error();
   Dataset dataset;
   const int64_t bytes = BytesOf(*opened);
-  ProgressTeller teller(progress, bytes);
+  const bool looks_for_broken =
+      looks_at_pictures && data.on_broken_picture == job::OnBrokenPicture::kSkip;
+  ProgressTeller teller(progress, bytes, looks_for_broken ? 3 : 2);
   if (auto digest = known->FindDigest(cache_folder)) {
     dataset.digest = std::move(*digest);
   } else {
@@ -231,8 +271,8 @@ base::Result<Dataset> LoadRows(const job::DataSpec& data, const job::ModelShape&
   if (!content) return content.error();
   if (auto same = known->CheckUnchanged(); !same) return same.error();
   teller.Tell(2 * bytes);
-  if (looks_at_pictures && data.on_broken_picture == job::OnBrokenPicture::kSkip) {
-    if (auto left = LeaveOutBroken(&*content, &dataset.skipped); !left)
+  if (looks_for_broken) {
+    if (auto left = LeaveOutBroken(&*content, &teller, &dataset.skipped); !left)
       return base::Error{left.error().code, data.path + ": " + left.error().message};
     dataset.digest = DigestWithout(dataset.digest, dataset.skipped);
     if (content->rows.empty() && !dataset.skipped.empty()) {
@@ -252,16 +292,24 @@ base::Result<Dataset> SampleRows(const job::DataSpec& data, const job::ModelShap
   if (!data_files) return data_files.error();
   const auto known = KnownFiles::Of(data_files->paths);
   if (!known) return known.error();
-  const auto opened = OpenAll(*data_files);
+  auto opened = OpenAll(*data_files);
   if (!opened) return opened.error();
   if (BytesOf(*opened) < size.least_bytes || !CanBeSampled(data.format, *data_files))
     return LoadRows(data, model, model_directory, max_seq_length, cache_folder, {}, false);
   if (auto fits = CheckModel(data, model, model_directory); !fits) return fits.error();
   Dataset dataset;
   dataset.digest = SampledDigest(*opened);
-  auto sample = SampleContent(*data_files, opened->front(), size,
-                              {data, model, model_directory, max_seq_length, dataset.digest,
-                               cache_folder, [](int64_t) {}, *known});
+  const RowProgress untold = [](int64_t) {};
+  const Source source{data,           model,        model_directory, max_seq_length,
+                      dataset.digest, cache_folder, untold,          *known};
+  if (data.format == job::DataFormat::kBin) {  // rows follow from the file's size
+    auto content = ReadBinContent(std::move(opened->front()), source, kSampledBlocks);
+    if (!content) return content.error();
+    auto filled = Fill(std::move(*content), data, max_seq_length, &dataset);
+    if (!filled) return filled.error();
+    return dataset;
+  }
+  auto sample = SampleContent(*data_files, opened->front(), size, source);
   if (!sample) return sample.error();
   const double share = sample->share;
   auto filled = Fill(std::move(sample->tokens), data, max_seq_length, &dataset);

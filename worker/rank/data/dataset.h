@@ -77,7 +77,9 @@ struct Dataset {
 // of those that can't be decoded are left out; one that can't be opened or read is an error.
 //
 // progress: told from time to time, on the calling thread, how many of a total of bytes are done.
-// The file counts twice: once for its digest, once for its tokens. May be empty.
+// The file counts twice: once for its digest, once for its tokens. It counts a third time where
+// pictures are decoded. While another process makes the same tokens it tells how far that one is.
+// May be empty.
 //
 // Errors: kNotFound (no data file, no tokenizer), kIo, kInvalid. kInvalid: a token beyond the
 // model's vocabulary, no rows, or none with a token that counts; pictures that the model does not
@@ -90,9 +92,9 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
                                   const Progress& progress = {});
 
 // What a data set of at least size.least_bytes holds, by some rows from here and there, in a few
-// seconds: sample_of says how many those stand for. Its digest is one of sizes and samples. Smaller
-// data, and all of formats plain and bin and of pictures with files, are LoadDataset's. Errors:
-// its.
+// seconds: sample_of says how many those stand for. Its digest is one of sizes and samples. Of
+// format bin all rows are told, and some tokens are looked at. Smaller data, and all of format
+// plain and of pictures with files, are LoadDataset's. Errors: its.
 base::Result<Dataset> LoadSample(const job::DataSpec& data, const job::ModelShape& model,
                                  const std::string& model_directory, int64_t max_seq_length,
                                  const std::string& cache_folder = "", const SampleSize& size = {});

@@ -27,6 +27,8 @@ class TokenStore {
 
   int64_t size() const;
   int64_t operator[](int64_t index) const;
+  // Of those from begin up to end. Some GB a second; -1 where there are none.
+  int64_t Largest(int64_t begin, int64_t end) const;
   bool is_mapped() const { return std::holds_alternative<Mapped>(source_); }
   // All of them, as they lie there.
   std::span<const std::byte> bytes() const;
