@@ -76,6 +76,8 @@ TEST(Gpt2Files, WhatIsBrokenIsNamed) {
   EXPECT_THAT(MessageOf(kConfig, "[]"), HasSubstr("[]: expected an object"));
   EXPECT_THAT(MessageOf(kConfig, R"({"add_prefix_space": "no"})"),
               HasSubstr("tokenizer_config.json: add_prefix_space: \"no\""));
+  EXPECT_THAT(MessageOf(kConfig, R"({"tokenizer_class": "Qwen2Tokenizer"})"),
+              HasSubstr("tokenizer_class: \"Qwen2Tokenizer\": expected GPT2Tokenizer beside"));
   EXPECT_THAT(MessageOf(kConfig, R"({"bos_token": 3})"), HasSubstr("bos_token: 3"));
   EXPECT_THAT(MessageOf(kConfig, R"({"bos_token": {"lstrip": true}})"),
               HasSubstr("bos_token.content: missing"));

@@ -88,6 +88,17 @@ class TokenReader {
   std::vector<AddedToken> tokens_;
 };
 
+// Other classes cut the text otherwise, by the same files.
+void CheckClass(const JsonObject& config) {
+  if (config.Get("tokenizer_class") == nullptr) return;
+  const std::string name = config.Text("tokenizer_class");
+  if (name == "GPT2Tokenizer" || name == "GPT2TokenizerFast") return;
+  config.Expected("tokenizer_class",
+                  "GPT2Tokenizer beside vocab.json and merges.txt; for another make a "
+                  "tokenizer.json, by AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) of "
+                  "transformers");
+}
+
 using Read = std::function<void(const JsonObject& file, const json& document)>;
 
 // Nothing is read where there is no such file.
@@ -110,6 +121,7 @@ base::Result<Gpt2Options> ReadGpt2Options(const std::string& directory) {
   Gpt2Options options;
   TokenReader tokens;
   const auto read_config = [&](const JsonObject& file, const json&) {
+    CheckClass(file);
     options.add_prefix_space = file.Flag("add_prefix_space", false);
     tokens.ReadRoles(file);
     const json* decoder = file.Get("added_tokens_decoder");
