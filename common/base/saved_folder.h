@@ -11,6 +11,7 @@
 
 #include <sys/stat.h>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -35,7 +36,15 @@ inline constexpr std::string_view kTensorboardFolder = "tensorboard";
 // Beside them: whose the folder is (common/job/output_folder.h). No part of what was saved either.
 inline constexpr std::string_view kOwnerFolder = ".trainctl";
 
-// Whether a folder in an output.dir is one of these.
+// What a saved model has beside its weights, in the form of Hugging Face.
+inline constexpr std::array<std::string_view, 12> kCompanionFiles = {
+    "config.json",         "generation_config.json",   "tokenizer.json",
+    "tokenizer.model",     "tokenizer_config.json",    "vocab.json",
+    "merges.txt",          "special_tokens_map.json",  "added_tokens.json",
+    "chat_template.jinja", "preprocessor_config.json", "processor_config.json",
+};
+
+// Whether a folder in an output.dir is one of those that hold no model.
 inline bool HoldsNoModel(std::string_view name) {
   return name == kCheckpointsFolder || name == kProfileFolder || name == kTensorboardFolder ||
          name == kOwnerFolder;

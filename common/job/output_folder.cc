@@ -30,7 +30,8 @@ bool IsWrittenByRuns(const fs::directory_entry& entry) {
   std::error_code error;
   if (base::HoldsNoModel(name) && name != base::kOwnerFolder)
     return !fs::is_empty(entry.path(), error) && !error;
-  return name == "config.json" || name == "adapter_config.json" || name.ends_with(".safetensors") ||
+  return std::ranges::find(base::kCompanionFiles, name) != base::kCompanionFiles.end() ||
+         name == "adapter_config.json" || name.ends_with(".safetensors") ||
          name.ends_with(".safetensors.index.json");
 }
 

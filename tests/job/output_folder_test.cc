@@ -113,6 +113,9 @@ TEST_F(OutputFolderTest, OnlyWhatRunsWriteIsContents) {
   EXPECT_EQ(ReadOutputFolder(folder_)->contents, "");
   fs::create_directories(folder_ + "/checkpoints/step-2");
   EXPECT_EQ(ReadOutputFolder(folder_)->contents, "checkpoints");
+  fs::remove_all(folder_ + "/checkpoints");
+  std::ofstream(folder_ + "/tokenizer.json") << "mine, too";  // a run would write its own there
+  EXPECT_EQ(ReadOutputFolder(folder_)->contents, "tokenizer.json");
 }
 
 TEST_F(OutputFolderTest, AFolderThatIsNotThereIsEmptyAndADamagedOwnerIsAFault) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "common/base/file.h"
+#include "common/base/saved_folder.h"
 #include "worker/rank/files/litgpt_config.h"
 #include "worker/rank/files/model_config.h"
 
@@ -26,16 +27,6 @@ bool HasFile(const std::string& directory, const std::string& name) {
   return std::filesystem::exists(directory + "/" + name, ignored);
 }
 
-const std::vector<std::string>& CompanionFiles() {
-  static const std::vector<std::string> files = {
-      "config.json",         "generation_config.json",   "tokenizer.json",
-      "tokenizer.model",     "tokenizer_config.json",    "vocab.json",
-      "merges.txt",          "special_tokens_map.json",  "added_tokens.json",
-      "chat_template.jinja", "preprocessor_config.json", "processor_config.json",
-  };
-  return files;
-}
-
 base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& from,
                                                           const std::string& to) {
   std::vector<std::string> copied;
@@ -49,7 +40,8 @@ base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& fro
       return written.error();
     copied.push_back("config.json");
   }
-  for (const std::string& name : CompanionFiles()) {
+  for (const std::string_view companion : base::kCompanionFiles) {
+    const std::string name(companion);
     if (!HasFile(from, name)) continue;
     if (const std::error_code error = CopyWhole(from + "/" + name, to + "/" + name)) {
       return base::Error{base::Code::kIo, "cannot copy '" + from + "/" + name + "' to '" + to +

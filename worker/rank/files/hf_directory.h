@@ -13,13 +13,10 @@ namespace trainctl::files {
 // Something of that name is in the directory. It may be no regular file: reading it says so.
 bool HasFile(const std::string& directory, const std::string& name);
 
-// The files' names within a Hugging Face directory that an export copies where they exist.
-const std::vector<std::string>& CompanionFiles();
-
-// Copies those that exist in `from` to `to` (an existing directory), each under a temporary name
-// first. Returns their names. If `from` is LitGPT's, without a config.json, one is made of its
-// model_config.yaml. Errors: kNotFound (no configuration in `from`), kIo, kInvalid
-// (ReadModelConfig's).
+// Copies the companion files (common/base/saved_folder.h) that exist in `from` to `to`, an existing
+// directory, each under a temporary name first. Returns their names. If `from` is LitGPT's, without
+// a config.json, one is made of its model_config.yaml. Errors: kNotFound (no configuration in
+// `from`), kIo, kInvalid (ReadModelConfig's).
 base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& from,
                                                           const std::string& to);
 
