@@ -114,7 +114,8 @@ base::Result<Tokenized> ReadBinContent(files::MappedFile file, const Source& sou
   const int64_t blocks = (used + kTokenBlock - 1) / kTokenBlock,
                 looked_at = std::min(blocks, most_blocks);
   for (int64_t i = 0; i < looked_at; ++i) {
-    const int64_t begin = i * blocks / looked_at * kTokenBlock;
+    // The first and the last are among them.
+    const int64_t begin = i * (blocks - 1) / std::max<int64_t>(looked_at - 1, 1) * kTokenBlock;
     source.progress(begin * tokens->width_bytes());
     const auto known =
         CheckBlock(*tokens, begin, std::min(begin + kTokenBlock, used), source, path);
