@@ -9,6 +9,7 @@
 
 #include "server/core/holds.h"
 #include "server/core/leases.h"
+#include "server/core/queued_jobs.h"
 #include "server/core/reach.h"
 #include "server/core/run_length.h"
 #include "server/core/waiting.h"
@@ -22,23 +23,6 @@ using placement::DeviceId;
 
 constexpr SteadyMicros kNever = std::numeric_limits<SteadyMicros>::max();
 constexpr int64_t kStands = 1'000'000;  // an answer, while nothing happens
-
-std::vector<const Job*> FirstOfQueue(const State& state) {
-  std::vector<std::pair<Place, const Job*>> jobs;
-  for (const auto& [demand, lane] : state.queue.lanes()) {
-    size_t count = 0;
-    for (const auto& [place, waiting] : lane.jobs) {
-      if (count++ == kForeseen) break;
-      jobs.emplace_back(lane.Whole(place), waiting.job);
-    }
-  }
-  const auto end = jobs.begin() + static_cast<std::ptrdiff_t>(std::min(kForeseen, jobs.size()));
-  std::partial_sort(jobs.begin(), end, jobs.end());
-  std::vector<const Job*> first;
-  std::transform(jobs.begin(), end, std::back_inserter(first),
-                 [](const auto& entry) { return entry.second; });
-  return first;
-}
 
 class Forecast {
  public:
@@ -116,7 +100,7 @@ std::optional<SteadyMicros> ForeseenStart(const State& state, const Job& job, co
   if (!stands) {
     foreseen = {.steps = state.steps, .at = now.steady, .starts = {}};
     Forecast forecast(state, now);
-    for (const Job* next : FirstOfQueue(state)) {
+    for (const Job* next : FirstInTurn(state, kForeseen)) {
       if (const auto start = forecast.Place(*next)) foreseen.starts[next->row.id] = *start;
     }
   }

@@ -20,4 +20,7 @@ struct QueuedJobs {
 // At most so many of the first.
 QueuedJobs FindQueued(const State& state, size_t most);
 
+// The first of those that only wait for devices. Does not look at the others: it is quick.
+std::vector<const Job*> FirstInTurn(const State& state, size_t most);
+
 }  // namespace trainctl::core

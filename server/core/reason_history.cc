@@ -8,8 +8,8 @@
 namespace trainctl::core {
 namespace {
 
-constexpr int64_t kEvery = 5'000'000;
-constexpr size_t kJobs = 32;     // asked at once
+constexpr int64_t kEvery = 60'000'000;
+constexpr size_t kJobs = 16;     // asked at once
 constexpr size_t kReasons = 16;  // kept of each
 
 // Without how long things take: "about 12 min", "less than a minute", "at most 29 min", "20 s".
@@ -38,8 +38,8 @@ void NoteReasons(Turn& turn) {
   State& state = turn.state;
   if (state.reasons_asked && turn.now.steady - *state.reasons_asked < kEvery) return;
   state.reasons_asked = turn.now.steady;
-  for (const base::JobId id : FindQueued(state, kJobs).first) {
-    Job& job = state.jobs.at(id);
+  for (const Job* first : FirstInTurn(state, kJobs)) {
+    Job& job = state.jobs.at(first->row.id);
     std::string reason = Reason(state, job, turn.now);
     const bool is_known =
         !job.reasons.empty() && WithoutTimes(job.reasons.back().text) == WithoutTimes(reason);

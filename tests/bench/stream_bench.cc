@@ -68,6 +68,9 @@ void BenchPoints(int64_t points, int count) {
             << " metric points/s, stored and acknowledged\n";
 }
 
+// A user's calls that may be asked for at once are bounded (RequestBudget::Bounds).
+constexpr int kAtOnce = 64;
+
 // Each has a stream of its own. A change is a job's cancellation, which ends all of them.
 void BenchWatchers(int count) {
   TestSite site({}, {.streams = count + 1});
@@ -77,6 +80,7 @@ void BenchWatchers(int count) {
   std::atomic<Steady::rep> cancelled = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i) {
+    while (i - listening >= kAtOnce) std::this_thread::yield();
     threads.emplace_back([&, i] {
       grpc::ClientContext context;
       v1::WatchRequest request;
