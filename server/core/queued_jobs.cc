@@ -1,7 +1,6 @@
 #include "server/core/queued_jobs.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace trainctl::core {
@@ -24,19 +23,29 @@ QueuedJobs FindQueued(const State& state, size_t most) {
 }
 
 std::vector<const Job*> FirstInTurn(const State& state, size_t most) {
+  using Entry = std::pair<Place, const Queue::Lane*>;
+  const auto keep_first = [most](auto& entries) {
+    const size_t kept = std::min(most, entries.size());
+    std::partial_sort(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(kept),
+                      entries.end());
+    entries.resize(kept);
+  };
+  // A job is among the first of all only if the first of its lane is.
+  std::vector<Entry> lanes;
+  for (const auto& [demand, lane] : state.queue.lanes())
+    lanes.emplace_back(lane.Whole(lane.jobs.begin()->first), &lane);
+  keep_first(lanes);
   std::vector<std::pair<Place, const Job*>> jobs;
-  for (const auto& [demand, lane] : state.queue.lanes()) {
+  for (const auto& [head, lane] : lanes) {
     size_t count = 0;
-    for (const auto& [place, waiting] : lane.jobs) {
+    for (const auto& [place, waiting] : lane->jobs) {
       if (count++ == most) break;
-      jobs.emplace_back(lane.Whole(place), waiting.job);
+      jobs.emplace_back(lane->Whole(place), waiting.job);
     }
   }
-  const auto end = jobs.begin() + static_cast<std::ptrdiff_t>(std::min(most, jobs.size()));
-  std::partial_sort(jobs.begin(), end, jobs.end());
+  keep_first(jobs);
   std::vector<const Job*> first;
-  std::transform(jobs.begin(), end, std::back_inserter(first),
-                 [](const auto& entry) { return entry.second; });
+  for (const auto& [place, job] : jobs) first.push_back(job);
   return first;
 }
 
