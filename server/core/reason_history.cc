@@ -1,5 +1,6 @@
 #include "server/core/reason_history.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -15,15 +16,13 @@ constexpr size_t kReasons = 16;  // kept of each
 // Without how long things take: "about 12 min", "less than a minute", "at most 29 min", "20 s".
 std::string WithoutTimes(std::string_view text) {
   std::string rest;
-  for (size_t i = 0; i < text.size();) {
-    const size_t end = text.find_first_not_of("0123456789", i);
-    const std::string_view behind = end == std::string_view::npos ? "" : text.substr(end);
-    const bool is_time = end != i && (behind.starts_with(" min") || behind.starts_with(" s"));
-    if (is_time) {
-      i = end;
-      continue;
-    }
-    rest += text[i++];
+  while (!text.empty()) {
+    const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    const std::string_view behind = text.substr(digits);
+    const bool is_time = behind.starts_with(" min") || behind.starts_with(" s");
+    if (digits > 0 && !is_time) rest += text.substr(0, digits);
+    if (digits == 0) rest += text.front();
+    text.remove_prefix(std::max<size_t>(digits, 1));
   }
   for (const std::string_view phrase : {"about  min", "less than a minute", ",  more", ",  left"}) {
     for (size_t at = rest.find(phrase); at != std::string::npos; at = rest.find(phrase))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -117,9 +118,33 @@ bool HasClass(const State& state, const Job& job, const std::vector<Worker*>& wo
   });
 }
 
+struct Holding {
+  int64_t devices = 0;
+  base::SteadyMicros until = std::numeric_limits<base::SteadyMicros>::max();  // as is expected
+};
+using Holdings = std::map<base::JobId, Holding>;
+
+// Leaves those that are expected to end first. Returns what the others are: "; 3 other jobs have
+// 7".
+std::string KeepFirstToEnd(Holdings& jobs) {
+  constexpr size_t kNamed = 8;
+  if (jobs.size() <= kNamed) return "";
+  std::vector<std::pair<base::SteadyMicros, base::JobId>> ends;
+  for (const auto& [id, holding] : jobs) ends.emplace_back(holding.until, id);
+  std::ranges::nth_element(ends, ends.begin() + kNamed);
+  int64_t devices = 0;
+  for (auto end = ends.begin() + kNamed; end != ends.end(); ++end) {
+    devices += jobs.at(end->second).devices;
+    jobs.erase(end->second);
+  }
+  const size_t others = ends.size() - kNamed;
+  return "; " + std::to_string(others) + (others == 1 ? " other job has " : " other jobs have ") +
+         std::to_string(devices);
+}
+
 // Who has the class's devices that are not free: "; j7 has 2, about 12 min left; 1 LOST".
 std::string WhoHas(const State& state, const Job& waiting, ClassId id, const Now& now) {
-  std::map<base::JobId, int64_t> jobs;
+  Holdings jobs;
   std::map<std::string_view, int64_t> others;
   for (const auto& [name, worker_of_site] : state.workers) {
     const Worker* worker = &worker_of_site;
@@ -127,19 +152,23 @@ std::string WhoHas(const State& state, const Job& waiting, ClassId id, const Now
     if (entry.device_class != id || entry.free) continue;
     if (!Reaches(state, waiting, worker->device)) continue;
     if (const std::optional<base::JobId> holder = HolderOf(state, *worker)) {
-      ++jobs[*holder];
+      Holding& holding = jobs[*holder];
+      ++holding.devices;
+      if (entry.coming) holding.until = std::min(holding.until, *entry.coming);
     } else {
       ++others[Name(StateOf(state, *worker))];
     }
   }
+  const std::string rest = KeepFirstToEnd(jobs);
   std::string text;
-  for (const auto& [id_of_job, count] : jobs) {
+  for (const auto& [id_of_job, holding] : jobs) {
     const Job& job = state.jobs.at(id_of_job);
-    text += "; " + base::ToString(id_of_job) + " has " + std::to_string(count) +
+    text += "; " + base::ToString(id_of_job) + " has " + std::to_string(holding.devices) +
             (job.row.spec.exclusive ? " (exclusive)" : "") +
             (job.status.state == job::JobState::kStopping ? ", being stopped"
                                                           : TimeLeftText(state, job, now));
   }
+  text += rest;
   for (const auto& [name, count] : others)
     text += "; " + std::to_string(count) + " " + std::string(name);
   return text;
