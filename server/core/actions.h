@@ -67,10 +67,11 @@ struct RemoveSlow {
 
 // Rows of attempts, ranks, workers, drains, faults, slow devices and leases are whole: inserted, or
 // replacing the row of the same key.
-using Persist = std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection,
-                             UpdateSpec, RemoveJob, AttemptRow, RankRow, WorkerRow, RemoveWorker,
-                             DrainRow, RemoveDrain, FaultRow, RemoveFault, SlowRow, RemoveSlow,
-                             LeaseRow, EventRow, MetricRows, AckRow, ArtefactRow, ContinuationRow>;
+using Persist =
+    std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection, UpdateSpec,
+                 RemoveJob, AttemptRow, RankRow, WorkerRow, RemoveWorker, DrainRow, RemoveDrain,
+                 FaultRow, RemoveFault, SlowRow, RemoveSlow, LeaseRow, EventRow, MetricRows,
+                 RewindRow, AckRow, ArtefactRow, ContinuationRow>;
 
 // To the worker: start the rank, unless it holds it already. The plan lacks bind_address and
 // directory, which the worker fills in.

@@ -75,7 +75,16 @@ void Apply(Report& report, const job::RankRendezvous& body) {
     SendPeersIfNeeded(report.turn, report.attempt, rank);
 }
 
+// The first progress of an attempt says behind which step it began.
+void RewindIfResumed(Report& report, const job::RankProgress& body) {
+  const job::RankKey& key = report.rank.row.key;
+  const bool is_first = report.rank.row.progress.steps == 0 && body.steps > 0;
+  if (key.rank != 0 || key.attempt == 1 || !is_first) return;
+  report.turn.Persist(RewindRow{key.job, key.attempt, body.first_step});
+}
+
 void Apply(Report& report, const job::RankProgress& body) {
+  RewindIfResumed(report, body);
   if (body.step > report.rank.row.progress.step) report.NoteProgress();
   report.rank.row.progress = body;
   if (!HasJoined(report.rank)) return EnterPhase(report, {.phase = job::RunPhase::kTraining});

@@ -229,6 +229,13 @@ struct MetricRows {
   std::vector<job::MetricPoint> points;
 };
 
+// The attempt trains anew from `step` on: what earlier ones told of these steps is gone.
+struct RewindRow {
+  base::JobId job;
+  int64_t attempt = 0;
+  int64_t step = 0;
+};
+
 // All reports of the rank up to `sequence` have had their effect: stored together with those
 // effects, so that each has it once.
 struct AckRow {

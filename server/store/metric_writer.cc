@@ -28,12 +28,11 @@ void MetricWriter::Write(const core::MetricRows& rows) {
   for (const job::MetricPoint& point : rows.points) {
     Series& series = Find(rows.key, point);
     if (series.attempt > rows.key.attempt) continue;
-    if (series.attempt < rows.key.attempt) Rewind(series, rows.key.attempt, point.step);
+    if (series.attempt < rows.key.attempt) BeginAttempt(series, rows.key.attempt);
     const double value = point.value + (series.is_counter ? series.total : 0);
     written.push_back({series.id, point.step, value, point.time});
     Add(series, point.step, value);
-    if (series.is_written) unwritten_.push_back(&series);
-    series.is_written = false;
+    Touch(series);
   }
   // Points of one series lie beside each other: the later of one step stays the later.
   std::ranges::stable_sort(written, {}, &Row::series);
@@ -102,18 +101,57 @@ MetricWriter::Series MetricWriter::Load(const Key& key, int64_t attempt) {
   return series;
 }
 
-void MetricWriter::Rewind(Series& series, int64_t attempt, int64_t step) {
+std::vector<MetricWriter::Series*> MetricWriter::SeriesOf(base::JobId job) {
+  std::vector<Key> keys;
+  Statement& select = database_.Prepared("SELECT rank, name, phase FROM series WHERE job = ?");
+  select.Put(job.value);
+  while (select.Next()) {
+    auto& [of_job, rank, name, phase] = keys.emplace_back();
+    of_job = job.value;
+    ColumnReader(database_, select)(rank, name, phase);
+  }
+  std::vector<Series*> all;
+  for (const Key& key : keys) {
+    auto found = series_.find(key);
+    if (found == series_.end()) found = series_.emplace(key, Load(key, 0)).first;
+    all.push_back(&found->second);
+  }
+  return all;
+}
+
+void MetricWriter::Touch(Series& series) {
+  if (series.is_written) unwritten_.push_back(&series);
+  series.is_written = false;
+}
+
+void MetricWriter::BeginAttempt(Series& series, int64_t attempt) {
   series.attempt = attempt;
   series.latest_step = -1;
-  if (series.is_counter) {
-    series.total = series.maximum;
-    return;
+  if (series.is_counter) series.total = series.maximum;
+}
+
+void MetricWriter::Rewind(const core::RewindRow& row) {
+  Statement& remove =
+      database_.Prepared("DELETE FROM points WHERE series = ? AND step >= ? AND attempt < ?");
+  for (Series* series : SeriesOf(row.job)) {
+    if (series->attempt > row.attempt) continue;
+    remove.Put(series->id, row.step, row.attempt);
+    remove.Run();
+    if (series->attempt < row.attempt) BeginAttempt(*series, row.attempt);
+    if (!series->is_counter) Summarize(*series);
+    Touch(*series);
   }
+}
+
+void MetricWriter::Summarize(Series& series) {
   Statement& select = database_.Prepared(
-      "SELECT MIN(value), MAX(value), TOTAL(value), COUNT(value) FROM points WHERE series = ? AND "
-      "step < ?");
-  select.Put(series.id, step);
+      "SELECT MIN(value), MAX(value), TOTAL(value), COUNT(value) FROM points WHERE series = ?");
+  select.Put(series.id);
   while (select.Next()) select.Get(series.minimum, series.maximum, series.total, series.count);
+  Statement& last = database_.Prepared(
+      "SELECT step, value FROM points WHERE series = ? ORDER BY step DESC LIMIT 1");
+  last.Put(series.id);
+  while (last.Next()) last.Get(series.latest_step, series.latest);
 }
 
 void MetricWriter::Add(Series& series, int64_t step, double value) {

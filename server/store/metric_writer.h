@@ -28,6 +28,8 @@ class MetricWriter {
   explicit MetricWriter(Database& database) : database_(database) {}
 
   void Write(const core::MetricRows& rows);
+  // Removes the points, and makes the summaries of what is left.
+  void Rewind(const core::RewindRow& row);
   // Of the series that were written since the last call.
   void WriteSummaries();
   // What is remembered is not in the store after all.
@@ -61,7 +63,13 @@ class MetricWriter {
   void Insert(std::span<const Row> rows, int64_t attempt);
   Series& Find(const job::RankKey& rank, const job::MetricPoint& point);
   Series Load(const Key& key, int64_t attempt);
-  void Rewind(Series& series, int64_t attempt, int64_t step);
+  // Those of the job, from the cache or the store.
+  std::vector<Series*> SeriesOf(base::JobId job);
+  static void BeginAttempt(Series& series, int64_t attempt);
+  // By the points that are there.
+  void Summarize(Series& series);
+  // Its summary is to be written.
+  void Touch(Series& series);
   static void Add(Series& series, int64_t step, double value);
 
   Database& database_;

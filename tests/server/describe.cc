@@ -65,6 +65,10 @@ struct Printer {
   void operator()(const MetricRows& rows) {
     out << Short(rows.key) << " stores " << rows.points.size() << " points\n";
   }
+  void operator()(const RewindRow& row) {
+    out << base::ToString(row.job) << "/" << row.attempt << " trains anew from step " << row.step
+        << "\n";
+  }
   void operator()(const AckRow&) {}
   void operator()(const ArtefactRow& row) {
     out << Short(row.key) << " stores " << row.saved.path << "\n";

@@ -64,6 +64,7 @@ class Ledger {
   }
   void Write(const EventRow&) {}
   void Write(const MetricRows& rows);
+  void Write(const RewindRow&) {}
   void Write(const AckRow& row) { acks_[row.key] = row.sequence; }
   void Write(const ArtefactRow&) {}
   void Write(const ContinuationRow&) {}

@@ -119,6 +119,7 @@ Batch EveryRow() {
       core::EventRow{id, 101, "submitted"},
       core::EventRow{id, 102, "placed"},
       core::MetricRows{{id, 2, 0}, {{"loss", 0, std::nullopt, std::nullopt, 2.5, 170}}},
+      core::RewindRow{id, 2, 0},
       core::AckRow{{id, 2, 1}, 41},
       core::ArtefactRow{{id, 2, 0}, {"final", "/out", 4096}, 170},
       core::ContinuationRow{id, {4, 0, "Once", " upon"}}};

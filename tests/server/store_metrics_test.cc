@@ -37,6 +37,9 @@ class StoreMetricsTest : public testing::Test {
       points.push_back({"loss", step++, std::nullopt, std::nullopt, value, 1000 + step});
     Put(attempt, std::move(points));
   }
+  void Rewind(int64_t attempt, int64_t step) {
+    ASSERT_TRUE(store_->Apply({{core::RewindRow{kJob, attempt, step}}, {}}).ok());
+  }
   job::MetricSummary Summary() { return reader_->Summaries(kJob).value().at(0); }
   std::vector<job::MetricPoint> Points(const MetricFilter& filter = {}) {
     std::vector<job::MetricPoint> all;
@@ -145,6 +148,7 @@ TEST_F(StoreMetricsTest, SummariesAreKeptOverBatchesAndRestarts) {
 
 TEST_F(StoreMetricsTest, ALaterAttemptReplacesTheStepsThatItReaches) {
   PutLosses(1, 0, {10, 20, 30, 40});
+  Rewind(2, 2);
   PutLosses(2, 2, {3, 4});
   std::vector<double> values;
   for (const job::MetricPoint& point : Points()) values.push_back(point.value);
@@ -155,13 +159,34 @@ TEST_F(StoreMetricsTest, ALaterAttemptReplacesTheStepsThatItReaches) {
   EXPECT_EQ(Summary().latest, 4);
 }
 
-TEST_F(StoreMetricsTest, StepsThatTheLaterAttemptHasNotReachedKeepTheirPoints) {
-  PutLosses(1, 0, {10, 20, 30});
-  PutLosses(2, 0, {1});
+// The rates and medians are those of the steps that the model was trained in.
+TEST_F(StoreMetricsTest, StepsThatWereTrainedInVainAreGone) {
+  PutLosses(1, 0, {10, 20, 30, 40});
+  for (const bool is_reopened : {false, true}) {
+    if (is_reopened) Reopen();
+    Rewind(2, 2);
+    ASSERT_EQ(Points().size(), 2u);
+    EXPECT_EQ(Points()[1].value, 20);
+    EXPECT_EQ(Summary().latest, 20);
+    EXPECT_EQ(Summary().count, 2);
+    EXPECT_EQ(Summary().max, 20);
+    EXPECT_EQ(Summary().mean(), 15);
+  }
+  PutLosses(1, 2, {30});  // told late
+  EXPECT_EQ(Points().size(), 2u);
+  PutLosses(2, 2, {3});
   EXPECT_EQ(Points().size(), 3u);
-  EXPECT_EQ(Points()[0].value, 1);
-  EXPECT_EQ(Points()[2].value, 30);
-  EXPECT_EQ(Summary().latest, 1);
+  EXPECT_EQ(Summary().latest, 3);
+  EXPECT_EQ(Summary().count, 3);
+}
+
+TEST_F(StoreMetricsTest, WhatALaterAttemptToldBeforeItsFirstStepStays) {
+  Put(1, {{"gpu_utilization", 0, 0, std::nullopt, 90, 0},
+          {"gpu_utilization", 5, 0, std::nullopt, 80, 0}});
+  Put(2, {{"gpu_utilization", 0, 0, std::nullopt, 10, 0}});  // it loads
+  Rewind(2, 3);
+  ASSERT_EQ(Points().size(), 1u);
+  EXPECT_EQ(Points()[0].value, 10);
 }
 
 TEST_F(StoreMetricsTest, AnOlderAttemptChangesNothingAnyMore) {
