@@ -165,7 +165,15 @@ int64_t ReferenceHeadWork(const MemorySetting& s) {
           : rows * vocab * z.e +
                 z.wide_operand * (rows * vocab + rows * z.hidden + vocab * z.hidden) +
                 kBf16Bytes * rows * z.hidden;
-  return 2 * HiddenBytes(s) + std::max({loss, products, z.Norm()});
+  // The gradient of the matrix is added to that of earlier micro steps.
+  const bool adds = z.wide_operand != 0 && s.accumulates && s.storage_bytes == kBf16Bytes &&
+                    !IsFrozen(s.job, ModelPart::kLanguage) && !s.job.lora;
+  const int64_t weight =
+      adds ? rows * vocab * z.e +
+                 z.wide_operand * (rows * vocab + rows * z.hidden + vocab * z.hidden) +
+                 kBf16Bytes * vocab * z.hidden
+           : 0;
+  return 2 * HiddenBytes(s) + std::max({loss, products, weight, z.Norm()});
 }
 
 int64_t ReferenceEmbeddingWork(const MemorySetting& s) {

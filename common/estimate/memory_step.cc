@@ -66,12 +66,12 @@ bool CountsSums(const MemorySetting& s) {
   return s.job.deterministic && s.accumulates && !s.shards_trainable;
 }
 
-// Of deterministic, beside the unit's own gradient: those of all ranks, and what they are added to.
+// Of deterministic, beside the unit's own gradient: those of all ranks, which takes its place; else
+// the copy that sums begin with.
 int64_t OrderedWork(const MemorySetting& s, const UnitElements& unit) {
   if (!s.job.deterministic) return 0;
-  const int64_t gathered = s.reduces() ? s.world * unit.trainable : 0;
-  const int64_t sum = s.accumulates ? unit.trainable : s.TrainableHeld(unit);
-  return (gathered + (CountsSums(s) ? 0 : sum)) * s.storage_bytes;
+  if (s.reduces()) return s.world * unit.trainable * s.storage_bytes;
+  return CountsSums(s) ? 0 : unit.trainable * s.storage_bytes;
 }
 
 // While a unit's gradient is finished: deterministic's copies; on CPUs its norm, and its update
@@ -81,7 +81,10 @@ int64_t FinishWork(const MemorySetting& s, const UnitElements& unit) {
   const int64_t on_cpu = s.is_cpu ? std::max(ReferenceNormWork(s, unit), update) : 0;
   // The unit's own gradient goes back before its sum is used.
   const int64_t gone_back = CountsSums(s) ? unit.trainable * s.storage_bytes : 0;
-  return std::max(on_cpu - gone_back, OrderedWork(s, unit));
+  // Of one micro step on one device the gradient stays beside its sum.
+  const bool copies = s.job.deterministic && !s.reduces() && !s.accumulates && !s.clips;
+  const int64_t copy = copies ? s.TrainableHeld(unit) * s.storage_bytes : 0;
+  return std::max(on_cpu + copy - gone_back, OrderedWork(s, unit));
 }
 
 // As a unit is finished, in the last micro step: those finished before have given theirs back.
