@@ -36,8 +36,7 @@ void RefuseClaimedFolders(Context& context, std::vector<Assessment>* assessments
   const std::map<std::string, std::string> live =
       context.api == nullptr ? std::map<std::string, std::string>() : LiveWriters(*context.api);
   job::FolderClaims claims([&](const std::string& folder) {
-    const auto found = live.find(folder);
-    return found == live.end() ? std::string() : found->second;
+    return job::FindLive(live, folder, [](const std::string& job) { return job; });
   });
   for (Assessment& assessment : *assessments) {
     auto taken = claims.Claim(assessment.job);

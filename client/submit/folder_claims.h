@@ -1,5 +1,5 @@
-// Whether an output.dir is that of a job which has not ended. The coordinator decides it again at
-// submit; here it is for a dry run, which asks nobody to decide.
+// Whether an output.dir overlaps that of a job which has not ended. The coordinator decides it
+// again at submit; here it is for a dry run, which asks nobody to decide.
 #pragma once
 
 #include <vector>

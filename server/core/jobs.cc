@@ -21,8 +21,8 @@ namespace {
 // Why two jobs would write to one folder; empty: none would.
 std::string FolderClash(const State& state, const std::vector<Submission>& jobs) {
   job::FolderClaims claims([&](const std::string& folder) {
-    const auto live = state.output_folders.find(folder);
-    return live == state.output_folders.end() ? std::string() : base::ToString(live->second);
+    return job::FindLive(state.output_folders, folder,
+                         [](base::JobId job) { return base::ToString(job); });
   });
   for (const Submission& submission : jobs) {
     if (const auto taken = claims.Claim(submission.spec))

@@ -49,6 +49,13 @@ TEST_F(SubmitTest, AFolderThatAQueuedJobNamesIsRefusedAndADryRunSaysSo) {
   EXPECT_EQ(refused.code, kExitWouldNotRun);
   EXPECT_NE(refused.out.find("it is that of j7, which has not ended"), std::string::npos)
       << refused.out;
+  const Ended within = dry_run("/out/second");
+  EXPECT_EQ(within.code, kExitWouldNotRun);
+  EXPECT_NE(within.out.find("it is within \"/out\", that of j7, which has not ended"),
+            std::string::npos)
+      << within.out;
+  EXPECT_EQ(dry_run("/").code, kExitWouldNotRun) << "j7's is within it";
+  EXPECT_EQ(dry_run("/outer").code, 0) << "the name alone begins alike";
   EXPECT_EQ(dry_run("/free").code, 0) << "its job has ended";
   EXPECT_EQ(Trainctl({"submit", path, "--dry-run", "--output.dir", "/out"}).code, 0)
       << "it writes nothing there";
