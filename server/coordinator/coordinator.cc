@@ -61,7 +61,7 @@ base::Status Coordinator::Load() {
     if (!use) return use.error();
     stored->use = std::move(*use);
   }
-  SkipJobsWithLogs(&*stored);
+  if (const base::Status skipped = SkipJobsWithLogs(&*stored); !skipped) return skipped;
   state_ = core::Restore(options, std::move(*stored), Now());
   site_.reset();
   stale_ = false;
@@ -71,14 +71,16 @@ base::Status Coordinator::Load() {
 }
 
 // The disk lost these jobs, or an older database lies here: their logs are not another job's.
-void Coordinator::SkipJobsWithLogs(core::StoredState* stored) const {
-  const base::JobId last = parts_.logs.LastJob();
-  if (last.value < stored->next_job) return;
+base::Status Coordinator::SkipJobsWithLogs(core::StoredState* stored) const {
+  const base::Result<base::JobId> last = parts_.logs.LastJob();
+  if (!last) return last.error();
+  if (last->value < stored->next_job) return base::Ok{};
   const base::JobId first{stored->next_job};
   parts_.log.Warning("unknown_jobs_have_logs",
-                     {{"first", base::ToString(first)}, {"last", base::ToString(last)}});
-  stored->gaps.push_back({first.value, last.value});
-  stored->next_job = last.value + 1;
+                     {{"first", base::ToString(first)}, {"last", base::ToString(*last)}});
+  stored->gaps.push_back({first.value, last->value});
+  stored->next_job = last->value + 1;
+  return base::Ok{};
 }
 
 void Coordinator::Apply(core::Event event, Answer committed) {
@@ -207,22 +209,30 @@ bool Coordinator::FindOldLogs() {
   }
   logs_looked_at_ = found->last;
   old_logs_.assign(found->jobs.begin(), found->jobs.end());
-  std::ranges::copy_if(found->marked, std::back_inserter(marked_logs_),
-                       [this](base::JobId id) { return parts_.logs.Has(id); });
+  std::ranges::copy_if(found->marked, std::back_inserter(marked_logs_), [this](base::JobId id) {
+    const base::Result<bool> any = parts_.logs.Has(id);
+    return !any || *any;
+  });
   return true;
 }
 
+// Where nobody can say whether there are some, it is for the next look.
 void Coordinator::MarkLogs(base::JobId id) {
   const base::WallMicros now = parts_.clock.Wall();
-  const bool any = parts_.logs.Has(id);
-  batch_.logs_removed.push_back({id, now, any});
-  if (!any) return;
+  const base::Result<bool> any = parts_.logs.Has(id);
+  if (!any) return SayLogsNotRemoved(id, any.error());
+  batch_.logs_removed.push_back({id, now, *any});
+  if (!*any) return;
   batch_.audit.push_back({now, "this site's policy", "remove logs", base::ToString(id)});
   committed_.push_back([this, id](const base::Status& stored) {
     if (!stored) return;
     workers_.ForgetLogsOf(id);  // what comes late is not kept
     marked_logs_.push_back(id);
   });
+}
+
+void Coordinator::SayLogsNotRemoved(base::JobId id, const base::Error& error) {
+  parts_.log.Warning("logs_not_removed", {{"job", base::ToString(id)}, {"error", error.message}});
 }
 
 // What can't be removed is tried again at the next look.
@@ -234,7 +244,7 @@ void Coordinator::RemoveMarkedLogs() {
     if (removal && *removal == LogFiles::Removal::kLeft) return;
     marked_logs_.pop_front();
     if (!removal) {
-      parts_.log.Warning("logs_not_removed", {{"job", job}, {"error", removal.error().message}});
+      SayLogsNotRemoved(id, removal.error());
     } else if (*removal == LogFiles::Removal::kDone) {
       parts_.log.Info("logs_removed", {{"job", job}});
     }
@@ -281,10 +291,16 @@ void Coordinator::Perform(Command& command) {
 }
 
 void Coordinator::Perform(core::Welcome& welcome) {
-  const WorkerSessions::Session* session = workers_.Find(welcome.worker);
+  WorkerSessions::Session* session = workers_.Find(welcome.worker);
   if (session == nullptr) return;
   WelcomeWorker command{std::move(welcome.acks), {}};
-  for (const job::RankKey& key : session->held) command.logs.push_back({key, parts_.logs.End(key)});
+  for (const job::RankKey& key : session->held) {
+    const base::Result<int64_t> stored = parts_.logs.End(key);
+    if (stored)
+      command.logs.push_back({key, *stored});
+    else
+      StallLog(*session, key, stored.error());
+  }
   session->channel->Send(command);
 }
 

@@ -237,12 +237,13 @@ class Coordinator {
   bool FindOldLogs();
   void MarkLogs(base::JobId id);
   void RemoveMarkedLogs();
+  void SayLogsNotRemoved(base::JobId id, const base::Error& error);
   void Hold(core::Actions actions);
   void Commit();
   void OnFlush();
   void OnTick();
   base::Status Load();
-  void SkipJobsWithLogs(core::StoredState* stored) const;
+  base::Status SkipJobsWithLogs(core::StoredState* stored) const;
   void Fail(const base::Error& error);
   void AskForStalledLogs();
   void AuditSubmitted(const core::SubmitAccepted& accepted);
@@ -263,9 +264,13 @@ class Coordinator {
   base::Result<const core::Worker*> FindWorker(const std::string& name) const;
   base::Result<core::Lease> LeaseToChange(const std::string& name, const auth::Caller& caller,
                                           std::string_view rpc) const;
-  bool IsPlacedOn(const std::string& worker, const job::RankKey& key);
+  base::Result<bool> IsPlacedOn(const std::string& worker, const job::RankKey& key);
   // What becomes of a piece that the worker tells of the rank's output.
-  WorkerSessions::Session::Logs LogsOf(const std::string& worker, const job::RankKey& key);
+  base::Result<WorkerSessions::Session::Logs> LogsOf(const std::string& worker,
+                                                     const job::RankKey& key);
+  // It is asked for again (AskForStalledLogs); the error is said once until then.
+  void StallLog(WorkerSessions::Session& session, const job::RankKey& key,
+                const base::Error& error);
   void AnswerStored(const store::StoredSubmission& stored, const auth::Caller& caller,
                     const SubmitAnswer& answer);
   const std::vector<job::SiteDevice>& Site();

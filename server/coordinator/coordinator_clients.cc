@@ -246,7 +246,8 @@ void Coordinator::RemoveJobs(const std::vector<base::JobId>& jobs, const auth::C
     for (const base::JobId job : jobs) {
       if (!status) break;
       workers_.ForgetLogsOf(job);
-      parts_.logs.Remove(job);
+      if (const base::Status removed = parts_.logs.Remove(job); !removed)
+        SayLogsNotRemoved(job, removed.error());
     }
     answer(std::move(status));
   });

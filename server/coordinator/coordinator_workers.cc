@@ -40,8 +40,8 @@ void Coordinator::Perform(core::RefuseWorker& refused) {
   workers_.End(refused.worker, refused.error);
 }
 
-// Of the live attempt, or of one that ended before its log had arrived.
-bool Coordinator::IsPlacedOn(const std::string& worker, const job::RankKey& key) {
+// Of the live attempt, or of one that ended before its log had arrived. kIo.
+base::Result<bool> Coordinator::IsPlacedOn(const std::string& worker, const job::RankKey& key) {
   const auto is_it = [&](const core::RankRow& row) {
     return row.key == key && row.worker == worker;
   };
@@ -50,18 +50,21 @@ bool Coordinator::IsPlacedOn(const std::string& worker, const job::RankKey& key)
     return std::ranges::any_of(job->attempt->ranks, is_it, &core::Rank::row);
   }
   const auto attempts = parts_.reader.Attempts(key.job);
-  return attempts && std::ranges::any_of(*attempts, [&](const auto& attempt) {
-           return std::ranges::any_of(attempt.ranks, is_it);
-         });
+  if (!attempts) return attempts.error();
+  return std::ranges::any_of(
+      *attempts, [&](const auto& attempt) { return std::ranges::any_of(attempt.ranks, is_it); });
 }
 
-WorkerSessions::Session::Logs Coordinator::LogsOf(const std::string& worker,
-                                                  const job::RankKey& key) {
+base::Result<WorkerSessions::Session::Logs> Coordinator::LogsOf(const std::string& worker,
+                                                                const job::RankKey& key) {
   using enum WorkerSessions::Session::Logs;
-  if (!IsPlacedOn(worker, key)) return kForeign;
+  const base::Result<bool> placed = IsPlacedOn(worker, key);
+  if (!placed) return placed.error();
+  if (!*placed) return kForeign;
   if (core::FindJob(state_, key.job) != nullptr) return kKept;
   const auto jobs = parts_.reader.Jobs({.jobs = {key.job}, .limit = 1});
-  return jobs && !jobs->empty() && jobs->front().logs_removed_at > 0 ? kRemoved : kKept;
+  if (!jobs) return jobs.error();
+  return !jobs->empty() && jobs->front().logs_removed_at > 0 ? kRemoved : kKept;
 }
 
 void Coordinator::WorkerReported(const WorkerChannel& channel, core::RankReported report) {
@@ -75,32 +78,37 @@ void Coordinator::WorkerLogged(const WorkerChannel& channel, const std::string& 
   WorkerSessions::Session* session = workers_.Hear(worker, channel, parts_.clock.Steady());
   if (session == nullptr) return;
   using Logs = WorkerSessions::Session::Logs;
-  const auto [known, is_new] = session->logs.try_emplace(key);
-  if (is_new) known->second = LogsOf(worker, key);
-  if (is_new && known->second == Logs::kForeign)
-    parts_.log.Warning("log_of_a_foreign_rank", {{"rank", job::ToString(key)}, {"worker", worker}});
+  auto known = session->logs.find(key);
+  if (known == session->logs.end()) {
+    const base::Result<Logs> logs = LogsOf(worker, key);
+    if (!logs) return StallLog(*session, key, logs.error());
+    known = session->logs.emplace(key, *logs).first;
+    if (*logs == Logs::kForeign)
+      parts_.log.Warning("log_of_a_foreign_rank",
+                         {{"rank", job::ToString(key)}, {"worker", worker}});
+  }
   if (known->second == Logs::kRemoved)
     session->log_acks[key] = piece.offset + static_cast<int64_t>(piece.data.size());
   if (known->second != Logs::kKept) return;
   const auto stored = parts_.logs.Append(key, piece.offset, piece.data, piece.after);
-  if (!stored) {
-    if (session->stalled_logs.insert(key).second) {
-      parts_.log.Warning("log_not_stored",
-                         {{"rank", job::ToString(key)}, {"error", stored.error().message}});
-    }
-    return;
-  }
+  if (!stored) return StallLog(*session, key, stored.error());
   session->log_acks[key] = *stored;
   log_changes_.Mark(key.job);
 }
 
+void Coordinator::StallLog(WorkerSessions::Session& session, const job::RankKey& key,
+                           const base::Error& error) {
+  if (!session.stalled_logs.insert(key).second) return;
+  parts_.log.Warning("log_not_stored", {{"rank", job::ToString(key)}, {"error", error.message}});
+}
+
 // The worker goes on behind what is stored, once a second for as long as it must.
 void Coordinator::AskForStalledLogs() {
-  for (const auto& [worker, session] : workers_.all()) {
-    for (const job::RankKey& key : session.stalled_logs)
-      session.channel->Send(LogStored{key, parts_.logs.End(key), true});
-  }
-  workers_.ForgetStalledLogs();
+  workers_.TellStalledLogs([this](WorkerChannel& channel, const job::RankKey& key) {
+    const base::Result<int64_t> stored = parts_.logs.End(key);
+    if (stored) channel.Send(LogStored{key, *stored, true});
+    return stored.ok();
+  });
 }
 
 void Coordinator::WorkerSampled(const WorkerChannel& channel, const std::string& worker,

@@ -1,12 +1,14 @@
 #include "server/coordinator/log_files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "common/base/descriptor.h"
 #include "common/base/error_number.h"
@@ -47,6 +49,18 @@ std::optional<int64_t> SegmentOffset(std::string_view name, int64_t rank) {
   return base::ParseNumber(name.substr(0, name.size() - 1));
 }
 
+// Each name in the folder, in no order, until one is an error. A folder that is not there is empty;
+// one that can't be read is an error.
+template <class Visit>
+base::Status EachEntry(const std::string& folder, Visit visit) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (base::Status visited = visit(at->path()); !visited) return visited;
+  }
+  if (!error || error == std::errc::no_such_file_or_directory) return base::Ok{};
+  return base::OsError(folder, error.value());
+}
+
 }  // namespace
 
 std::string GapMark(int64_t bytes) {
@@ -69,58 +83,65 @@ std::string LogFiles::Path(const job::RankKey& key, const Segment& segment) cons
   return Folder(key) + "/" + std::to_string(key.rank) + offset + ".log";
 }
 
-LogFiles::Segments LogFiles::Scan(const job::RankKey& key) const {
+base::Result<LogFiles::Segments> LogFiles::Scan(const job::RankKey& key) const {
   Segments segments;
-  std::error_code error;
-  for (fs::directory_iterator at(Folder(key), error), end; !error && at != end;
-       at.increment(error)) {
-    const auto offset = SegmentOffset(at->path().filename().string(), key.rank);
-    if (!offset) continue;
-    std::error_code gone;
-    const auto size = static_cast<int64_t>(at->file_size(gone));
-    if (gone) continue;
-    if (size > 0) {
-      segments.push_back({*offset, size});
-    } else {
-      ::unlink(at->path().c_str());  // of a full disk
-    }
-  }
+  const base::Status all = EachEntry(Folder(key), [&](const fs::path& file) -> base::Status {
+    const auto offset = SegmentOffset(file.filename().string(), key.rank);
+    struct stat status{};
+    if (!offset) return base::Ok{};
+    if (::stat(file.c_str(), &status) != 0)
+      return errno == ENOENT ? base::Status(base::Ok{}) : base::OsError(file, errno);
+    if (status.st_size > 0)
+      segments.push_back({*offset, status.st_size});
+    else
+      ::unlink(file.c_str());  // of a full disk
+    return base::Ok{};
+  });
+  if (!all) return all.error();
   std::sort(segments.begin(), segments.end(),
             [](const Segment& a, const Segment& b) { return a.offset < b.offset; });
   return segments;
 }
 
-LogFiles::Segments& LogFiles::Find(const job::RankKey& key) {
+base::Result<LogFiles::Segments*> LogFiles::Find(const job::RankKey& key) {
   const auto found = known_.find(key);
-  if (found != known_.end()) return found->second;
+  if (found != known_.end()) return &found->second;
+  base::Result<Segments> segments = Scan(key);
+  if (!segments) return segments.error();
   if (known_.size() >= kMaxKnown) known_.clear();
-  return known_[key] = Scan(key);
+  return &(known_[key] = std::move(*segments));
 }
 
-int64_t LogFiles::End(const job::RankKey& key) {
-  const Segments& segments = Find(key);
-  return segments.empty() ? 0 : segments.back().End();
+base::Result<int64_t> LogFiles::End(const job::RankKey& key) {
+  const base::Result<Segments*> segments = Find(key);
+  if (!segments) return segments.error();
+  return EndOf(**segments);
 }
 
-base::JobId LogFiles::LastJob() const {
+base::Result<base::JobId> LogFiles::LastJob() const {
   base::JobId last;
-  std::error_code error;
-  for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
-    const auto job = base::ParseJobId(at->path().filename().string());
+  const base::Status all = EachEntry(folder_, [&](const fs::path& file) {
+    const auto job = base::ParseJobId(file.filename().string());
     if (job && job->value <= kMostJobs) last = std::max(last, *job);
-  }
+    return base::Status(base::Ok{});
+  });
+  if (!all) return all.error();
   return last;
 }
 
-bool LogFiles::Has(base::JobId job) const {
-  std::error_code unknown;
-  return fs::exists(Folder(job), unknown);
+base::Result<bool> LogFiles::Has(base::JobId job) const {
+  std::error_code error;
+  const bool has = fs::exists(Folder(job), error);
+  if (error) return base::OsError(Folder(job), error.value());
+  return has;
 }
 
-void LogFiles::Remove(base::JobId job) {
+base::Status LogFiles::Remove(base::JobId job) {
   std::erase_if(known_, [job](const auto& known) { return known.first.job == job; });
-  std::error_code gone;
-  fs::remove_all(Folder(job), gone);
+  std::error_code error;
+  fs::remove_all(Folder(job), error);
+  if (error) return base::OsError(Folder(job), error.value());
+  return base::Ok{};
 }
 
 base::Result<LogFiles::Removal> LogFiles::RemoveSome(base::JobId job, int64_t files) {
@@ -144,17 +165,21 @@ base::Result<LogFiles::Removal> LogFiles::RemoveSome(base::JobId job, int64_t fi
   return Removal::kDone;
 }
 
-std::vector<LogSegment> LogFiles::SegmentsOf(const job::RankKey& key) {
+base::Result<std::vector<LogSegment>> LogFiles::SegmentsOf(const job::RankKey& key) {
+  const base::Result<Segments*> found = Find(key);
+  if (!found) return found.error();
   std::vector<LogSegment> segments;
-  for (const Segment& segment : Find(key))
+  for (const Segment& segment : **found)
     segments.push_back({Path(key, segment), segment.offset, segment.size});
   return segments;
 }
 
 base::Result<int64_t> LogFiles::Append(const job::RankKey& key, int64_t offset,
                                        std::string_view data, int64_t after) {
-  Segments& segments = Find(key);
-  const int64_t stored = segments.empty() ? 0 : segments.back().End();
+  const base::Result<Segments*> found = Find(key);
+  if (!found) return found.error();
+  Segments& segments = **found;
+  const int64_t stored = EndOf(segments);
   if (after > stored) {
     return base::Error{base::Code::kConflict,
                        job::ToString(key) + ": bytes from " + std::to_string(stored) + " to " +
@@ -170,29 +195,30 @@ base::Result<int64_t> LogFiles::Append(const job::RankKey& key, int64_t offset,
   const std::string mark = GapMark(offset - stored);
   Segment segment{offset - static_cast<int64_t>(mark.size()), 0};
   const auto written = Write(key, &segment, mark + std::string(data));
-  if (segment.size == 0) {
-    ::unlink(Path(key, segment).c_str());
-    return written;
-  }
+  if (segment.size == 0) return written;
   segments.push_back(segment);
   DropOldest(key, &segments);
   return written;
 }
 
-// At the segment's end; what was written counts, an error or not.
+// At the segment's end; what was written counts, an error or not. A new segment takes no other
+// file's place, and leaves none where nothing could be written.
 base::Result<int64_t> LogFiles::Write(const job::RankKey& key, Segment* segment,
                                       std::string_view data) {
+  const bool is_new = segment->size == 0;
   std::error_code made;
-  if (segment->size == 0) fs::create_directories(Folder(key), made);
+  if (is_new) fs::create_directories(Folder(key), made);
   if (made) return base::OsError(Folder(key), made.value());
   const std::string path = Path(key, *segment);
-  const base::Descriptor file(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  const base::Descriptor file(::open(
+      path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (is_new ? O_EXCL : 0), 0644));
   const int64_t written = file.open() ? WriteAll(file.get(), data) : 0;
   const int error = errno;
   segment->size += written;
-  if (written < static_cast<int64_t>(data.size())) return base::OsError(path, error);
-  return segment->End();
+  if (written == static_cast<int64_t>(data.size())) return segment->End();
+  if (file.open() && segment->size == 0) ::unlink(path.c_str());
+  if (is_new && !file.open() && error == EEXIST) known_.erase(key);  // it is not as was known
+  return base::OsError(path, error);
 }
 
 void LogFiles::DropOldest(const job::RankKey& key, Segments* segments) {
@@ -208,10 +234,12 @@ void LogFiles::DropOldest(const job::RankKey& key, Segments* segments) {
 // A file that was cut or deleted by somebody is a gap as any other.
 base::Result<LogFiles::Piece> LogFiles::Read(const job::RankKey& key, int64_t offset,
                                              int64_t max_bytes) {
-  const Segments& segments = Find(key);
+  const base::Result<Segments*> found = Find(key);
+  if (!found) return found.error();
+  const Segments& segments = **found;
   const auto segment = std::find_if(segments.begin(), segments.end(),
                                     [&](const Segment& s) { return s.End() > offset; });
-  if (segment == segments.end()) return Piece{"", std::max(offset, End(key))};
+  if (segment == segments.end()) return Piece{"", std::max(offset, EndOf(segments))};
   const int64_t from = std::max(offset, segment->offset);
   Piece piece{std::string(std::min(max_bytes, segment->End() - from), '\0'), from};
   const std::string path = Path(key, *segment);

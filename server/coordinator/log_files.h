@@ -9,6 +9,10 @@
 // place says how many (GapMark). Nothing is fsynced: a failure of the host's power may lose the
 // last seconds.
 //
+// A folder that can't be read says nothing of what is stored: every method tells the error then,
+// writes and removes nothing, and looks again when it is called again. Errors: kUnavailable (too
+// many open files), kIo.
+//
 // Not thread-safe: the loop's thread only.
 #pragma once
 
@@ -49,7 +53,7 @@ class LogFiles {
                                int64_t after = 0);
 
   // The offset behind the last byte stored; 0 where there is none.
-  int64_t End(const job::RankKey& key);
+  base::Result<int64_t> End(const job::RankKey& key);
 
   struct Piece {
     std::string data;
@@ -60,18 +64,18 @@ class LogFiles {
   base::Result<Piece> Read(const job::RankKey& key, int64_t offset, int64_t max_bytes);
 
   // The highest number of a job that has a folder here; 0: none has one.
-  base::JobId LastJob() const;
+  base::Result<base::JobId> LastJob() const;
   // Whether anything is kept of the job's ranks.
-  bool Has(base::JobId job) const;
+  base::Result<bool> Has(base::JobId job) const;
   // All that is.
-  void Remove(base::JobId job);
+  base::Status Remove(base::JobId job);
   // The same in turns, of at most so many files each. kLeft: there is more. kIo, kDenied, …: some
   // of it can't be removed.
   enum class Removal { kNothingThere, kLeft, kDone };
   base::Result<Removal> RemoveSome(base::JobId job, int64_t files);
 
   // What is kept now, in order of offset: for LogTailOffset, which other threads may call.
-  std::vector<LogSegment> SegmentsOf(const job::RankKey& key);
+  base::Result<std::vector<LogSegment>> SegmentsOf(const job::RankKey& key);
 
  private:
   struct Segment {
@@ -80,12 +84,15 @@ class LogFiles {
     int64_t End() const { return offset + size; }
   };
   using Segments = std::vector<Segment>;  // in order of offset
+  static int64_t EndOf(const Segments& segments) {
+    return segments.empty() ? 0 : segments.back().End();
+  }
 
   std::string Folder(base::JobId job) const;
   std::string Folder(const job::RankKey& key) const;
   std::string Path(const job::RankKey& key, const Segment& segment) const;
-  Segments& Find(const job::RankKey& key);
-  Segments Scan(const job::RankKey& key) const;
+  base::Result<Segments*> Find(const job::RankKey& key);
+  base::Result<Segments> Scan(const job::RankKey& key) const;
   base::Result<int64_t> Write(const job::RankKey& key, Segment* segment, std::string_view data);
   void DropOldest(const job::RankKey& key, Segments* segments);
 

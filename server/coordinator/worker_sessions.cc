@@ -65,10 +65,6 @@ void WorkerSessions::ForgetLogsOf(base::JobId job) {
   }
 }
 
-void WorkerSessions::ForgetStalledLogs() {
-  for (auto& [worker, session] : sessions_) session.stalled_logs.clear();
-}
-
 std::vector<WorkerSessions::Silent> WorkerSessions::EndSilent(base::SteadyMicros then) {
   std::vector<Silent> silent;
   for (auto at = sessions_.begin(); at != sessions_.end();) {

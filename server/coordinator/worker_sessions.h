@@ -48,7 +48,14 @@ class WorkerSessions {
   // To a worker that is away: dropped. It is told all it needs to know when it comes back.
   void Send(const std::string& worker, const WorkerCommand& command);
   void SendLogAcks();
-  void ForgetStalledLogs();
+  // Those of which tell(channel, rank) says that it was told are stalled no longer.
+  template <class Tell>
+  void TellStalledLogs(Tell tell) {
+    for (auto& [worker, session] : sessions_) {
+      std::erase_if(session.stalled_logs,
+                    [&](const job::RankKey& key) { return tell(*session.channel, key); });
+    }
+  }
   // What they still send of its logs is nobody's.
   void ForgetLogsOf(base::JobId job);
 

@@ -8,9 +8,11 @@
 namespace trainctl::coordinator {
 
 base::Result<store::Restored> RestoreSite(const RestoreOptions& options, const base::Clock& clock) {
+  const base::Result<base::JobId> last_job = LogFiles(options.directory + "/logs").LastJob();
+  if (!last_job) return last_job.error();
   return store::RestoreBackup({.file = options.file,
                                .directory = options.directory,
-                               .last_job = LogFiles(options.directory + "/logs").LastJob().value,
+                               .last_job = last_job->value,
                                .actor = peer::UserName(geteuid()),
                                .now = clock.Wall()});
 }

@@ -128,10 +128,13 @@ int64_t LogStream::StartOf(const job::RankKey& key) const {
 // Files are read for lines on the read thread: a long tail holds back nobody.
 void LogStream::FindTails() {
   using Offsets = std::vector<int64_t>;
-  waiting_ = true;
   std::vector<std::vector<coordinator::LogSegment>> logs;
-  for (const Cursor& cursor : cursors_)
-    logs.push_back(backend_.coordinator.logs().SegmentsOf(cursor.key));
+  for (const Cursor& cursor : cursors_) {
+    auto segments = backend_.coordinator.logs().SegmentsOf(cursor.key);
+    if (!segments) return Close(ToGrpc(segments.error()));
+    logs.push_back(std::move(*segments));
+  }
+  waiting_ = true;
   const auto find = [logs = std::move(logs),
                      lines = request_.tail_lines()](store::Reader&) -> base::Result<Offsets> {
     Offsets offsets;

@@ -56,11 +56,12 @@ base::Result<LogExcerpt> ReadLogExcerpt(coordinator::Coordinator& coordinator,
   piece.ended = snapshot.job.status.state == job::JobState::kFinished || piece.attempt < latest;
   if (piece.attempt == 0) return piece;
   const job::RankKey key{job.row.id, piece.attempt, piece.rank};
-  const int64_t end = coordinator.logs().End(key);
-  const int64_t from = question.offset.value_or(std::max<int64_t>(0, end - kTailBytes));
-  auto read = coordinator.logs().Read(key, std::min(from, end), kPieceBytes);
+  const base::Result<int64_t> end = coordinator.logs().End(key);
+  if (!end) return end.error();
+  const int64_t from = question.offset.value_or(std::max<int64_t>(0, *end - kTailBytes));
+  auto read = coordinator.logs().Read(key, std::min(from, *end), kPieceBytes);
   if (!read) return read.error();
-  const bool is_all = read->next_offset >= end;
+  const bool is_all = read->next_offset >= *end;
   piece.offset = read->next_offset - static_cast<int64_t>(read->data.size());
   const size_t split = is_all && piece.ended ? 0 : SplitBytes(read->data);
   piece.data = read->data.substr(0, read->data.size() - split);

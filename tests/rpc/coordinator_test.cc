@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <future>
 #include <thread>
 
@@ -74,8 +75,26 @@ class CoordinatorTest : public testing::Test {
     return PostSubmit(request_id).get();
   }
 
-  void Join(FakeChannel& channel) {
+  // Whether the worker is asked within the deadline to send its log again from there on.
+  bool IsAskedAgainFrom(int64_t offset) {
+    const auto is_asked = [&] {
+      bool asked = false;
+      loop_.Call([&] {
+        asked = std::ranges::any_of(channel_.sent, [&](const WorkerCommand& command) {
+          const auto* stored = std::get_if<LogStored>(&command);
+          return stored != nullptr && stored->again && stored->offset == offset;
+        });
+      });
+      return asked;
+    };
+    const auto deadline = std::chrono::steady_clock::now() + rpc_test::kDeadline;
+    while (!is_asked() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    return is_asked();
+  }
+
+  void Join(FakeChannel& channel, std::vector<core::HeldRank> held = {}) {
     core::WorkerHello hello;
+    hello.held = std::move(held);
     hello.worker.name = "a/0";
     hello.worker.host = "a";
     hello.worker.device.uuid = "cpu:a:0";
@@ -330,8 +349,8 @@ TEST_F(CoordinatorTest, LogsAreKeptOfRanksThatTheWorkerHas) {
   loop_.Call([&] {
     for (const job::RankKey& key : {own, foreign})
       coordinator_.WorkerLogged(channel_, "a/0", {key, 0, 0, "a line"});
-    EXPECT_EQ(logs_.End(own), 6);
-    EXPECT_EQ(logs_.End(foreign), 0);
+    EXPECT_EQ(*logs_.End(own), 6);
+    EXPECT_EQ(*logs_.End(foreign), 0);
   });
 }
 
@@ -342,21 +361,37 @@ TEST_F(CoordinatorTest, WhatCouldNotBeStoredOfALogIsAskedForAgain) {
   loop_.Call([&] {
     coordinator_.WorkerLogged(channel_, "a/0", {own, 0, 0, "a line"});
     coordinator_.WorkerLogged(channel_, "a/0", {own, 100, 100, "another"});
-    EXPECT_EQ(logs_.End(own), 6) << "only what follows is taken";
+    EXPECT_EQ(*logs_.End(own), 6) << "only what follows is taken";
   });
-  const auto asked_again = [&] {
-    bool asked = false;
-    loop_.Call([&] {
-      asked = std::ranges::any_of(channel_.sent, [](const WorkerCommand& command) {
-        const auto* stored = std::get_if<LogStored>(&command);
-        return stored != nullptr && stored->again && stored->offset == 6;
-      });
+  EXPECT_TRUE(IsAskedAgainFrom(6));
+}
+
+TEST_F(CoordinatorTest, ALogThatCannotBeReadNowIsAskedForOnceItCanBe) {
+  Join(older_);
+  ASSERT_TRUE(Submit("r1").ok());
+  const job::RankKey own{base::JobId{1}, 1, 0};
+  const std::string folder = folder_.path() + "/logs/j1";
+  loop_.Call([&] {
+    ASSERT_TRUE(LogFiles(folder_.path() + "/logs").Append(own, 0, "a line").ok());
+    std::filesystem::rename(folder, folder + ".away");
+    std::filesystem::create_symlink("j1", folder);  // it leads to itself
+  });
+  Join(channel_, {{own, true}});
+  loop_.Call([&] {
+    coordinator_.WorkerLogged(channel_, "a/0", {own, 0, 0, "a line"});
+    EXPECT_FALSE(logs_.End(own).ok());
+  });
+  ASSERT_TRUE(Submit("r2").ok());  // behind the worker's Hello
+  loop_.Call([&] {
+    const auto welcome = std::ranges::find_if(channel_.sent, [](const WorkerCommand& command) {
+      return std::holds_alternative<WelcomeWorker>(command);
     });
-    return asked;
-  };
-  const auto deadline = std::chrono::steady_clock::now() + rpc_test::kDeadline;
-  while (!asked_again() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-  EXPECT_TRUE(asked_again());
+    ASSERT_NE(welcome, channel_.sent.end());
+    EXPECT_TRUE(std::get<WelcomeWorker>(*welcome).logs.empty()) << "0 would be wrong";
+    std::filesystem::remove(folder);
+    std::filesystem::rename(folder + ".away", folder);
+  });
+  EXPECT_TRUE(IsAskedAgainFrom(6));
 }
 
 TEST_F(CoordinatorTest, AConnectedWorkerWasSeenWhenItWasLastHeard) {

@@ -39,7 +39,7 @@ TEST(LogFiles, WhatIsStoredIsKnownAfterARestart) {
   const rpc_test::TemporaryFolder folder;
   EXPECT_EQ(*LogFiles(folder.path()).Append(kRank, 0, "before"), 6);
   LogFiles logs(folder.path());
-  EXPECT_EQ(logs.End(kRank), 6);
+  EXPECT_EQ(*logs.End(kRank), 6);
   EXPECT_EQ(*logs.Append(kRank, 3, "ore and after"), 16);
   EXPECT_EQ(ReadAll(logs), "before and after");
 }
@@ -60,8 +60,8 @@ TEST(LogFiles, AJobsFilesAreRemovedInTurns) {
   EXPECT_EQ(*logs.RemoveSome({7}, 3), LogFiles::Removal::kDone);
   EXPECT_FALSE(std::filesystem::exists(folder.path() + "/j7"));
   EXPECT_EQ(*logs.RemoveSome({7}, 3), LogFiles::Removal::kNothingThere);
-  EXPECT_EQ(logs.End({{7}, 2, 0}), 0);
-  EXPECT_EQ(logs.End({{8}, 1, 0}), 1);
+  EXPECT_EQ(*logs.End({{7}, 2, 0}), 0);
+  EXPECT_EQ(*logs.End({{8}, 1, 0}), 1);
 }
 
 // Nobody may unlink in /proc, root neither.
@@ -89,7 +89,7 @@ TEST(LogFiles, ANeighbourWhoseNumberBeginsAlikeIsAnotherRank) {
   const rpc_test::TemporaryFolder folder;
   ASSERT_TRUE(LogFiles(folder.path()).Append({{7}, 1, 31}, 0, "other").ok());
   LogFiles logs(folder.path());
-  EXPECT_EQ(logs.End(kRank), 0);
+  EXPECT_EQ(*logs.End(kRank), 0);
   EXPECT_EQ(ReadAll(logs), "");
 }
 
@@ -102,7 +102,7 @@ TEST(LogFiles, AGapIsSaidInTheLogItself) {
   EXPECT_NE(mark.find(" 1000 bytes of this log are missing"), std::string::npos) << mark;
   EXPECT_EQ(ReadAll(logs), "one" + mark + "two");
   LogFiles again(folder.path());
-  EXPECT_EQ(again.End(kRank), 1006);
+  EXPECT_EQ(*again.End(kRank), 1006);
   EXPECT_EQ(ReadAll(again, 50), mark + "two");
 }
 
@@ -159,7 +159,7 @@ TEST(LogFiles, EmptyFilesOfAnEarlierCoordinatorAreRemovedAndTheGoodOneStays) {
   const std::string of_rank = folder.path() + "/j7/1/3.";
   for (int i = 0; i < 266; ++i) std::ofstream(of_rank + std::to_string(1000 + i) + ".log");
   LogFiles logs(folder.path());
-  EXPECT_EQ(logs.End(kRank), 5);
+  EXPECT_EQ(*logs.End(kRank), 5);
   EXPECT_EQ(*logs.Append(kRank, 5, "new\n"), 9);
   EXPECT_EQ(ReadAll(logs), "good\nnew\n");
   EXPECT_FALSE(std::filesystem::exists(of_rank + "1000.log"));
@@ -192,7 +192,7 @@ TEST(LogFiles, TheNewestBytesAreKeptWithinTheBound) {
   for (const auto& file : std::filesystem::directory_iterator(folder.path() + "/j7/1"))
     bytes += file.file_size();
   EXPECT_EQ(bytes, kept.size());
-  EXPECT_EQ(logs.End(kRank), static_cast<int64_t>(all.size()));
+  EXPECT_EQ(*logs.End(kRank), static_cast<int64_t>(all.size()));
 }
 
 TEST(LogFiles, TheLastLinesAreFound) {
@@ -201,7 +201,7 @@ TEST(LogFiles, TheLastLinesAreFound) {
   ASSERT_TRUE(logs.Append(kRank, 0, "one\ntwo\n").ok());
   ASSERT_TRUE(logs.Append(kRank, 8, "three\n").ok());
   const auto tail = [&](int64_t lines) {
-    return ReadAll(logs, *LogTailOffset(logs.SegmentsOf(kRank), lines));
+    return ReadAll(logs, *LogTailOffset(*logs.SegmentsOf(kRank), lines));
   };
   EXPECT_EQ(tail(1), "three\n");
   EXPECT_EQ(tail(2), "two\nthree\n");
@@ -217,8 +217,8 @@ TEST(LogFiles, LinesAreCountedAcrossBlocks) {
   LogFiles logs(folder.path());
   const std::string long_line = std::string(200'000, 'x') + "\n";
   ASSERT_TRUE(logs.Append(kRank, 0, "first\n" + long_line + "last\n").ok());
-  EXPECT_EQ(*LogTailOffset(logs.SegmentsOf(kRank), 1), 6 + 200'001);
-  EXPECT_EQ(*LogTailOffset(logs.SegmentsOf(kRank), 2), 6);
+  EXPECT_EQ(*LogTailOffset(*logs.SegmentsOf(kRank), 1), 6 + 200'001);
+  EXPECT_EQ(*LogTailOffset(*logs.SegmentsOf(kRank), 2), 6);
 }
 
 TEST(LogFiles, AFolderThatCannotBeWrittenIsAnErrorWithItsName) {
@@ -227,7 +227,62 @@ TEST(LogFiles, AFolderThatCannotBeWrittenIsAnErrorWithItsName) {
   const auto stored = logs.Append(kRank, 0, "x");
   ASSERT_FALSE(stored.ok());
   EXPECT_NE(stored.error().message.find("/dev/null/logs"), std::string::npos);
-  EXPECT_EQ(logs.End(kRank), 0);
+}
+
+// No file can be opened.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+TEST(LogFiles, AFolderThatCannotBeReadNowIsNotTakenForEmptyAndLosesNothing) {
+  const rpc_test::TemporaryFolder folder;
+  ASSERT_TRUE(LogFiles(folder.path()).Append(kRank, 0, "good\n").ok());
+  LogFiles logs(folder.path());
+  {
+    const NoDescriptors none;
+    ASSERT_FALSE(logs.End(kRank).ok());
+    EXPECT_EQ(logs.End(kRank).error().code, base::Code::kUnavailable);
+    for (const int64_t offset : {0, 5}) EXPECT_FALSE(logs.Append(kRank, offset, "other").ok());
+    EXPECT_FALSE(logs.Read(kRank, 0, 5).ok());
+    EXPECT_FALSE(logs.SegmentsOf(kRank).ok());
+    EXPECT_FALSE(logs.LastJob().ok()) << "the numbers of its jobs would be given again";
+    EXPECT_FALSE(logs.RemoveSome({7}, 1).ok());
+    EXPECT_FALSE(logs.Remove({7}).ok());
+  }
+  EXPECT_EQ(*logs.End(kRank), 5);
+  EXPECT_EQ(logs.LastJob()->value, 7);
+  EXPECT_EQ(*logs.Append(kRank, 5, "more\n", 5), 10);
+  EXPECT_EQ(ReadAll(logs), "good\nmore\n");
+}
+
+TEST(LogFiles, OnlyAFolderThatIsNotThereHoldsNothing) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs(folder.path());
+  EXPECT_EQ(*logs.End(kRank), 0);
+  EXPECT_FALSE(*logs.Has({7}));
+  std::filesystem::create_symlink("j7", folder.path() + "/j7");  // it leads to itself
+  EXPECT_FALSE(LogFiles(folder.path()).End(kRank).ok());
+  EXPECT_FALSE(logs.Has({7}).ok());
+}
+
+// It came after the folder was read, from whomever.
+TEST(LogFiles, ANewSegmentTakesNoOtherFilesPlace) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs(folder.path());
+  EXPECT_EQ(*logs.End(kRank), 0);
+  ASSERT_TRUE(LogFiles(folder.path()).Append(kRank, 0, "good\n").ok());
+  EXPECT_FALSE(logs.Append(kRank, 0, "other\n").ok());
+  EXPECT_EQ(ReadAll(logs), "good\n");
+  EXPECT_EQ(*logs.Append(kRank, 5, "more\n", 5), 10);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST_F(LogRelay, WhatTheCoordinatorCouldNotStoreIsSentAgainAndNothingIsMissing) 
   Deliver(logs_);
   EXPECT_EQ(Stored(logs_), "one\n") << "only bytes behind what is stored are taken";
   EXPECT_FALSE(relay_.log_stored());
-  relay_.AcknowledgeLog(logs_.End(key_), true);
+  relay_.AcknowledgeLog(*logs_.End(key_), true);
   Deliver(logs_);
   EXPECT_EQ(Stored(logs_), "one\ntwo\nthree\nfour\n");
   EXPECT_TRUE(relay_.log_stored());
@@ -80,7 +80,7 @@ TEST_F(LogRelay, WhatTheWorkerLostIsSaidInItsPlace) {
   EXPECT_TRUE(stored.starts_with("line 0 of"));
   EXPECT_TRUE(stored.ends_with("line 99 of a flood\n"));
   EXPECT_NE(stored.find("bytes of this log are missing here"), std::string::npos) << stored;
-  EXPECT_EQ(logs_.End(key_), static_cast<int64_t>(all.size()));
+  EXPECT_EQ(*logs_.End(key_), static_cast<int64_t>(all.size()));
 }
 
 }  // namespace

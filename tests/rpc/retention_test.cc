@@ -111,12 +111,12 @@ TEST(OldLogs, NothingIsRemovedBeforeItIsStoredThatItIs) {
   });
   wait_for([&] { return store.marks > 0; });
   loop.Call([&] {
-    EXPECT_TRUE(logs.Has({1}));
+    EXPECT_TRUE(*logs.Has({1}));
     EXPECT_EQ(removed_at(), 0);
     store.is_full = false;
     clock.Advance(2 * kHour);
   });
-  wait_for([&] { return !logs.Has({1}); });
+  wait_for([&] { return !*logs.Has({1}); });
   loop.Call([&] {
     EXPECT_GT(removed_at(), 0);
     EXPECT_EQ(reader->Audit(10).value().size(), 1u);
