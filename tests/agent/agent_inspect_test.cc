@@ -9,6 +9,7 @@
 #include "tests/agent/agent_fixture.h"
 #include "tests/checkout.h"
 #include "tests/files/safetensors_bytes.h"
+#include "worker/agent/inspection.h"
 
 namespace trainctl::tests {
 namespace {
@@ -110,6 +111,26 @@ TEST_F(AgentInspectTest, EndsAProgramThatTakesTooLong) {
   options_.inspect_timeout = std::chrono::milliseconds(50);
   StartAgent();
   EXPECT_THAT(Ask(Job("ignore-term; wait")).error(), HasSubstr("too long"));
+}
+
+TEST_F(AgentInspectTest, OnesThatHangLeaveRoomForOtherOwners) {
+  StartAgent();
+  const auto send = [&](const std::string& id, const std::string& owner, const std::string& job) {
+    v1::CoordinatorMessage message;
+    message.mutable_inspect()->set_request_id(id);
+    message.mutable_inspect()->set_owner(owner);
+    message.mutable_inspect()->set_job_json(job);
+    coordinator_.Send(message);
+  };
+  for (size_t i = 0; i < agent::Inspections::kMaxRunningOfOwner; ++i)
+    send("hung", "anna", Job("ignore-term; wait"));
+  send("more", "anna", Job("print {}; exit 0"));
+  send("other", "bob", Job("print {}; exit 0"));
+  coordinator_.Await("two answers", [](const auto& told) { return told.inspections.size() == 2; });
+  const auto told = coordinator_.told().inspections;
+  EXPECT_EQ(told[0].request_id(), "more");
+  EXPECT_THAT(told[0].error(), HasSubstr("other inspections of anna"));
+  EXPECT_EQ(told[1].inspection_json(), "{}\n") << told[1].error();
 }
 
 TEST_F(AgentInspectTest, TellsThatThereIsNoProgram) {

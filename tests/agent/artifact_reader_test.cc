@@ -198,6 +198,25 @@ TEST_F(HangingReads, AreGivenUpAndHoldUpNoOther) {
   open_.set_value();
 }
 
+TEST_F(HangingReads, OfOneOwnerLeaveThreadsAndPlacesForOthers) {
+  std::vector<std::string> answers, refusals;
+  const auto ask = [&](const std::string& path, const std::string& owner) {
+    reader_->Ask({path, "file", 0, "", owner}, [&](const base::Result<job::ArtifactPiece>& piece) {
+      if (piece) answers.push_back(piece->data);
+      if (!piece && piece.error().code == base::Code::kExhausted)
+        refusals.push_back(piece.error().message);
+    });
+  };
+  for (size_t i = 0; i < ArtifactReader::kMaxWaiting; ++i) ask("/hung", "anna");
+  EXPECT_EQ(refusals.size(), ArtifactReader::kMaxWaiting - ArtifactReader::kMaxThreadsOfOwner -
+                                 ArtifactReader::kMaxWaitingOfOwner);
+  EXPECT_THAT(refusals.at(0), HasSubstr("of what anna has saved"));
+  ask("/good", "bob");
+  io_.run();
+  EXPECT_EQ(answers, std::vector<std::string>{"/good"});
+  open_.set_value();
+}
+
 TEST_F(HangingReads, DoNotHoldUpTheEnd) {
   reader_->Ask({"/hung", "file", 0, ""}, [](const auto&) { FAIL() << "nobody listens"; });
   reader_.reset();

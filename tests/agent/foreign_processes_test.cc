@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <future>
+#include <thread>
+
 #include "common/peer/socket_owner.h"
 
 namespace trainctl::agent {
@@ -25,6 +29,25 @@ TEST(ForeignProcesses, AreNamedWithWhoOwnsThem) {
   EXPECT_EQ(found[0].memory_bytes, 3 * kHeldBytes);
   EXPECT_EQ(found[0].user, peer::UserName(::getuid()));
   EXPECT_EQ(found[0].program, "agent_unit_test");
+}
+
+// A directory of users (LDAP) that does not answer.
+TEST(ForeignProcesses, AUserWhoseNameIsNotToldHasItsNumberAndHoldsNobody) {
+  std::promise<void> answers;
+  const auto name_of = [gate = answers.get_future().share()](uid_t) -> std::string {
+    gate.wait();
+    return "anna";
+  };
+  ForeignProcesses foreign(true, name_of, std::chrono::milliseconds(1));
+  const auto user = [&] {
+    return foreign.Among({{::getpid(), kHeldBytes}, {::getppid(), kHeldBytes}}, {})[0].user;
+  };
+  EXPECT_EQ(user(), "uid:" + std::to_string(::getuid()));
+  EXPECT_EQ(user(), "uid:" + std::to_string(::getuid())) << "it is asked once only";
+  answers.set_value();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (user() != "anna" && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(user(), "anna");
 }
 
 TEST(ForeignProcesses, AreNeitherOurRanksNorEnded) {

@@ -220,7 +220,7 @@ void Agent::Inspect(const v1::InspectAsk& ask) {
   if (!roots) return tell(roots.error());
   const base::Result<std::string> user = job::UserOf(options_.rules, ask.owner());
   if (!user) return tell(user.error());
-  inspections_.Ask({ask.job_json(), *roots, *user}, tell);
+  inspections_.Ask({ask.job_json(), *roots, *user, ask.owner()}, tell);
 }
 
 void Agent::ReadArtifact(const v1::ArtifactAsk& ask) {

@@ -6,10 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
-#include <deque>
+#include <list>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -132,6 +133,13 @@ class ArtifactReader::State : public std::enable_shared_from_this<State> {
       return answer(base::Error{base::Code::kExhausted,
                                 std::to_string(kMaxWaiting) + " reads wait already: try again"});
     }
+    const auto of_owner = std::ranges::count_if(
+        waiting_, [&](const auto& other) { return other.second.owner == question.owner; });
+    if (static_cast<size_t>(of_owner) >= kMaxWaitingOfOwner) {
+      return answer(base::Error{base::Code::kExhausted, std::to_string(of_owner) +
+                                                            " reads of what " + question.owner +
+                                                            " has saved wait already: try again"});
+    }
     const int64_t id = ++last_id_;
     const base::Error slow{base::Code::kUnavailable,
                            question.path + " does not answer: does its mount hang?"};
@@ -158,27 +166,39 @@ class ArtifactReader::State : public std::enable_shared_from_this<State> {
     boost::asio::steady_timer timer;
   };
 
+  // In order of their coming, but for owners who have their share of the threads.
   void StartNext() {
-    while (!waiting_.empty() && threads_ < kMaxThreads) {
-      auto [id, question] = std::move(waiting_.front());
-      waiting_.pop_front();
-      if (!calls_.contains(id)) continue;  // given up before its turn
-      ++threads_;
-      std::thread([self = shared_from_this(), id, question = std::move(question)] {
-        self->Returned(id, self->read_(question));
-      }).detach();
+    for (auto next = waiting_.begin(); next != waiting_.end() && threads_ < kMaxThreads;) {
+      const std::string& owner = next->second.owner;
+      if (calls_.contains(next->first) && threads_of_[owner] >= kMaxThreadsOfOwner) {
+        ++next;
+        continue;
+      }
+      auto [id, question] = std::move(*next);
+      next = waiting_.erase(next);
+      if (calls_.contains(id)) Start(id, std::move(question));  // else given up before its turn
     }
   }
 
+  void Start(int64_t id, job::ArtifactQuestion question) {
+    ++threads_;
+    ++threads_of_[question.owner];
+    std::thread([self = shared_from_this(), id, question = std::move(question)] {
+      self->Returned(id, question.owner, self->read_(question));
+    }).detach();
+  }
+
   // From a thread. Nobody listens any more where the reader is gone.
-  void Returned(int64_t id, Piece piece) {
+  void Returned(int64_t id, const std::string& owner, Piece piece) {
     const std::lock_guard lock(mutex_);
     if (io_ == nullptr) return;
-    boost::asio::post(*io_, [self = shared_from_this(), id, piece = std::move(piece)]() mutable {
-      --self->threads_;
-      self->Finish(id, std::move(piece));
-      self->StartNext();
-    });
+    boost::asio::post(*io_,
+                      [self = shared_from_this(), id, owner, piece = std::move(piece)]() mutable {
+                        --self->threads_;
+                        if (--self->threads_of_[owner] == 0) self->threads_of_.erase(owner);
+                        self->Finish(id, std::move(piece));
+                        self->StartNext();
+                      });
   }
 
   void Finish(int64_t id, Piece piece) {
@@ -192,8 +212,9 @@ class ArtifactReader::State : public std::enable_shared_from_this<State> {
   const std::chrono::milliseconds patience_;
   int64_t last_id_ = 0;
   size_t threads_ = 0;
-  std::map<int64_t, Call> calls_;  // not yet answered
-  std::deque<std::pair<int64_t, job::ArtifactQuestion>> waiting_;
+  std::map<std::string, size_t> threads_of_;  // by owner
+  std::map<int64_t, Call> calls_;             // not yet answered
+  std::list<std::pair<int64_t, job::ArtifactQuestion>> waiting_;
 };
 
 ArtifactReader::ArtifactReader(boost::asio::io_context& io, Read read,

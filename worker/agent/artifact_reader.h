@@ -28,7 +28,9 @@ class ArtifactReader {
   using Read = std::function<base::Result<job::ArtifactPiece>(const job::ArtifactQuestion&)>;
 
   static constexpr size_t kMaxThreads = 4;
+  static constexpr size_t kMaxThreadsOfOwner = kMaxThreads / 2;  // one's mount may hang
   static constexpr size_t kMaxWaiting = 64;
+  static constexpr size_t kMaxWaitingOfOwner = kMaxWaiting / 4;
 
   // read is called on threads that may outlive this object.
   explicit ArtifactReader(boost::asio::io_context& io, Read read,
@@ -36,7 +38,8 @@ class ArtifactReader {
   // Waits for nothing; answers that are due never come.
   ~ArtifactReader();
 
-  // kExhausted: kMaxWaiting questions wait already. kUnavailable: no answer within the patience.
+  // kExhausted: too many questions wait already, or too many of this job's owner. kUnavailable: no
+  // answer within the patience.
   void Ask(job::ArtifactQuestion question, Answer answer);
 
  private:

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <csignal>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <thread>
+#include <utility>
 
-#include "common/peer/socket_owner.h"
 #include "worker/shim/process_table.h"
 
 namespace trainctl::agent {
@@ -33,6 +37,44 @@ bool SeesPidsOfTheHost() {
   return ::stat("/proc/self/ns/pid", &space) == 0 && space.st_ino == kFirstPidNamespace;
 }
 
+// One name is asked for at a time; while its answer is overdue nobody waits.
+class ForeignProcesses::Names : public std::enable_shared_from_this<Names> {
+ public:
+  Names(NameOfUser name_of, std::chrono::milliseconds patience)
+      : name_of_(std::move(name_of)), patience_(patience) {}
+
+  std::string Of(uid_t user) {
+    std::unique_lock lock(mutex_);
+    if (!known_.contains(user) && !std::exchange(asks_, true)) {
+      std::thread([self = shared_from_this(), user] { self->Ask(user); }).detach();
+      answered_.wait_for(lock, patience_, [this] { return !asks_; });
+    }
+    const auto known = known_.find(user);
+    return known != known_.end() ? known->second : "uid:" + std::to_string(user);
+  }
+
+ private:
+  void Ask(uid_t user) {
+    std::string name = name_of_(user);
+    const std::lock_guard lock(mutex_);
+    known_[user] = std::move(name);
+    asks_ = false;
+    answered_.notify_all();
+  }
+
+  const NameOfUser name_of_;
+  const std::chrono::milliseconds patience_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable answered_;
+  std::map<uid_t, std::string> known_;
+  bool asks_ = false;
+};
+
+ForeignProcesses::ForeignProcesses(bool sees_pids_of_the_host, NameOfUser name_of,
+                                   std::chrono::milliseconds patience)
+    : sees_pids_(sees_pids_of_the_host),
+      names_(std::make_shared<Names>(std::move(name_of), patience)) {}
+
 std::vector<job::ForeignProcess> ForeignProcesses::Among(const std::vector<GpuProcess>& processes,
                                                          const OwnProcesses& own) {
   const auto is_own = [&own](const GpuProcess& process) {
@@ -48,17 +90,12 @@ std::vector<job::ForeignProcess> ForeignProcesses::Among(const std::vector<GpuPr
     found.pid = process.pid;
     found.memory_bytes = process.memory_bytes;
     if (!believed) continue;
-    if (const std::optional<uid_t> user = UserOf(pid)) found.user = NameOf(*user);
+    if (const std::optional<uid_t> user = UserOf(pid)) found.user = names_->Of(*user);
     if (const auto stat = shim::ReadStat(pid)) found.program = stat->name;
   }
   std::ranges::stable_sort(foreign, std::greater(), &job::ForeignProcess::memory_bytes);
   foreign.resize(std::min(foreign.size(), job::kMaxForeignProcesses));
   return foreign;
-}
-
-const std::string& ForeignProcesses::NameOf(uid_t user) {
-  const auto known = names_.find(user);
-  return known != names_.end() ? known->second : names_[user] = peer::UserName(user);
 }
 
 }  // namespace trainctl::agent

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -63,8 +64,10 @@ std::string WithoutLastNewline(std::string text) {
 class Inspections::Run : public std::enable_shared_from_this<Run> {
  public:
   // killed: takes the id of a program that was ended, for who reaps it.
-  Run(asio::io_context& io, std::shared_ptr<std::vector<pid_t>> killed, Answer answer)
+  Run(asio::io_context& io, std::shared_ptr<std::vector<Killed>> killed, std::string owner,
+      Answer answer)
       : killed_(std::move(killed)),
+        owner_(std::move(owner)),
         input_(io),
         output_{asio::posix::stream_descriptor(io), {}, {}},
         errors_{asio::posix::stream_descriptor(io), {}, {}},
@@ -75,7 +78,7 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
   ~Run() {
     if (pid_ == 0) return;
     ::kill(-pid_, SIGKILL);  // it leads a session and so a group
-    killed_->push_back(pid_);
+    killed_->push_back({pid_, owner_});
   }
 
   base::Status Start(const InspectionOptions& options, const Question& question) {
@@ -103,6 +106,8 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
     });
     return base::Ok{};
   }
+
+  const std::string& owner() const { return owner_; }
 
   // No answer comes any more.
   void Abandon() {
@@ -170,7 +175,8 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
     reap_timer_.cancel();
   }
 
-  const std::shared_ptr<std::vector<pid_t>> killed_;
+  const std::shared_ptr<std::vector<Killed>> killed_;
+  const std::string owner_;
   asio::posix::stream_descriptor input_;
   Stream output_;
   Stream errors_;
@@ -188,22 +194,31 @@ Inspections::~Inspections() {
   for (const std::shared_ptr<Run>& run : running_) run->Abandon();
 }
 
-void Inspections::Ask(const Question& question, Answer answer) {
-  if (running_.size() >= kMaxRunning)
-    return answer(
-        base::Error{base::Code::kUnavailable, "this worker is busy with other inspections"});
-  std::erase_if(*killed_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
-  if (killed_->size() >= kMaxStuck) {
-    return answer(base::Error{base::Code::kUnavailable,
-                              "earlier inspections can't be ended: does a mount hang here?"});
+base::Status Inspections::CheckRoom(const std::string& owner) const {
+  const auto running = static_cast<size_t>(std::ranges::count_if(
+      running_, [&](const std::shared_ptr<Run>& run) { return run->owner() == owner; }));
+  const auto stuck = static_cast<size_t>(std::ranges::count(*killed_, owner, &Killed::owner));
+  if (running_.size() >= kMaxRunning || running >= kMaxRunningOfOwner) {
+    const std::string whose = running >= kMaxRunningOfOwner ? " of " + owner : "";
+    return base::Error{base::Code::kUnavailable,
+                       "this worker is busy with other inspections" + whose};
   }
+  if (killed_->size() < kMaxStuck && stuck < kMaxStuckOfOwner) return base::Ok{};
+  return base::Error{base::Code::kUnavailable,
+                     "earlier inspections can't be ended: does a mount hang here?"};
+}
+
+void Inspections::Ask(const Question& question, Answer answer) {
+  std::erase_if(*killed_,
+                [](const Killed& killed) { return ::waitpid(killed.pid, nullptr, WNOHANG) != 0; });
+  if (const base::Status room = CheckRoom(question.owner); !room) return answer(room.error());
   const auto place = running_.emplace(running_.end());
-  *place =
-      std::make_shared<Run>(io_, killed_, [this, place, answer](base::Result<std::string> result) {
-        const std::shared_ptr<Run> ended = std::move(*place);
-        running_.erase(place);
-        answer(std::move(result));
-      });
+  *place = std::make_shared<Run>(io_, killed_, question.owner,
+                                 [this, place, answer](base::Result<std::string> result) {
+                                   const std::shared_ptr<Run> ended = std::move(*place);
+                                   running_.erase(place);
+                                   answer(std::move(result));
+                                 });
   const std::shared_ptr<Run> run = *place;
   if (const base::Status started = run->Start(options_, question); !started) {
     run->Abandon();

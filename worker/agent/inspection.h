@@ -29,7 +29,7 @@ struct InspectionOptions {
 class Inspections {
  public:
   // The inspection as JSON. kInvalid: the job's model or data is at fault. kUnavailable: the
-  // program failed, took too long, or too many run already.
+  // program failed, took too long, or too many run already, of all or of this owner's.
   using Answer = std::function<void(base::Result<std::string>)>;
 
   Inspections(boost::asio::io_context& io, InspectionOptions options);
@@ -40,17 +40,28 @@ class Inspections {
     std::string job_json;
     base::FileRoots roots = {};  // of this host, for the job's owner
     std::string user = {};       // as whom it looks; empty: as the worker
+    std::string owner = {};      // of the job; empty: not known
   };
   void Ask(const Question& question, Answer answer);
   static constexpr size_t kMaxRunning = 4;
+  static constexpr size_t kMaxRunningOfOwner = kMaxRunning - 1;
   static constexpr size_t kMaxStuck = 16;  // killed and not yet ended
+  static constexpr size_t kMaxStuckOfOwner = kMaxStuck / 4;
 
  private:
   class Run;
+  struct Killed {
+    pid_t pid = 0;
+    std::string owner;
+  };
+
+  // Why no more may be asked now.
+  base::Status CheckRoom(const std::string& owner) const;
+
   boost::asio::io_context& io_;
   const InspectionOptions options_;
   std::list<std::shared_ptr<Run>> running_;
-  const std::shared_ptr<std::vector<pid_t>> killed_ = std::make_shared<std::vector<pid_t>>();
+  const std::shared_ptr<std::vector<Killed>> killed_ = std::make_shared<std::vector<Killed>>();
 };
 
 }  // namespace trainctl::agent
