@@ -45,11 +45,16 @@ FAMILIES = {
             "original_max_position_embeddings": 64,
         }
     },
-    "mistral": {"architectures": ["MistralForCausalLM"], "sliding_window": 4096},
+    # A window that the rows leave, of several blocks of the attention kernels.
+    "mistral": {"architectures": ["MistralForCausalLM"], "sliding_window": 136},
     "qwen2": {"architectures": ["Qwen2ForCausalLM"]},
     "qwen3": {"architectures": ["Qwen3ForCausalLM"], "head_dim": 64},
     "opt": {"architectures": ["OPTForCausalLM"], "ffn_dim": 1536, "dropout": 0.1},
 }
+# Models that are no variant of the tiny one, and the rows that they need.
+FOLDERS = {"blip2": TOP / "deploy/models/tiny-blip2"}
+TEXTS = {"path": str(TOP / "deploy/data/chess.jsonl"), "format": "text"}
+PICTURES = {"path": str(TOP / "deploy/data/captions_512.jsonl"), "format": "captions"}
 
 # name: one way, another way, the largest difference of a loss
 RUNGS = {
@@ -178,6 +183,12 @@ def model_of_family(model, family, folder):
     return copy
 
 
+def longest(options):
+    config = json.loads((options.model / "config.json").read_text())
+    positions = config.get("text_config", config)["max_position_embeddings"]
+    return min(options.length, positions)
+
+
 def job_of(changes, options, name):
     return with_changes(
         {
@@ -185,12 +196,11 @@ def job_of(changes, options, name):
             "name": name,
             "model": {"path": str(options.model.resolve()), "init": "random"},
             "data": {
-                "path": str(TOP / "deploy/data/chess.jsonl"),
-                "format": "text",
+                **(PICTURES if options.family in FOLDERS else TEXTS),
                 "max_rows": 8 * options.steps,
             },
             "precision": "32-true",
-            "train": {"max_steps": options.steps, "max_seq_length": options.length},
+            "train": {"max_steps": options.steps, "max_seq_length": longest(options)},
             "optimizer": {"lr": 2e-3},
             "resources": {"step_timeout": "2min", "time_limit": "5min"},
         },
@@ -270,11 +280,15 @@ def main():
         help="of the rows: several blocks of the attention kernels",
     )
     parser.add_argument("--model", type=pathlib.Path, default=TOP / "deploy/models/tiny")
-    parser.add_argument("--family", choices=sorted(FAMILIES), help="that the model is made of")
+    parser.add_argument(
+        "--family", choices=sorted([*FAMILIES, *FOLDERS]), help="that the model is made of"
+    )
     options = parser.parse_args()
     good, ran = True, False
     with tempfile.TemporaryDirectory(prefix="trainctl-ladder-") as folder:
-        if options.family:
+        if options.family in FOLDERS:
+            options.model = FOLDERS[options.family]
+        elif options.family:
             options.model = model_of_family(options.model, options.family, pathlib.Path(folder))
         site = Site(
             options.bin.resolve(),
