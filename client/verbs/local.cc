@@ -82,6 +82,8 @@ class Slurm : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Words("ACTION", &words_, "up, status, down or read, and their options");
+    arguments.Text("--context", "NAME", &context_,
+                   "the site's name, which up makes and read uses (default slurm)");
     arguments.Remark(
         "up [--nodes N] [--gpus N] [--cpu N] [--time T] [--dir DIR] [-- OPTIONS OF sbatch]\n"
         "    submits an allocation of Slurm, --gpus in all or --cpu slots a node (default 1 node, "
@@ -98,10 +100,15 @@ class Slurm : public Verb {
 
   bool NeedsSite() const override { return false; }
 
-  int Run(Context& context) override { return Become(context, "slurm/trainctl-slurm", words_); }
+  int Run(Context& context) override {
+    if (!context_.empty())
+      words_.insert(words_.begin() + (words_.empty() ? 0 : 1), {"--context", context_});
+    return Become(context, "slurm/trainctl-slurm", words_);
+  }
 
  private:
   std::vector<std::string> words_;
+  std::string context_;
 };
 
 }  // namespace

@@ -77,7 +77,8 @@ struct CommonOptions {
 
 void DeclareCommon(Arguments& arguments, CommonOptions* options) {
   arguments.Text("--server", "HOST:PORT", &options->server, "the coordinator (or TRAINCTL_SERVER)");
-  arguments.Text("--context", "NAME", &options->context, "a site by its name (trainctl context)");
+  if (!arguments.Has("--context"))  // else a verb that makes the site of that name
+    arguments.Text("--context", "NAME", &options->context, "a site by its name (trainctl context)");
   if (arguments.Has("-o")) return;  // a verb that writes a file
   arguments.Text("-o,--output", "FORMAT", &options->output, std::string(kOutputFormats));
 }
@@ -160,7 +161,8 @@ int Dispatch(const std::vector<std::string>& words, const Surroundings& surround
   }
   if (word == "--version") return PrintVersion(context);
   std::vector<std::string> rest(words.begin() + static_cast<ptrdiff_t>(place) + 1, words.end());
-  rest.insert(rest.end(), words.begin(), words.begin() + static_cast<ptrdiff_t>(place));
+  rest.insert(std::find(rest.begin(), rest.end(), "--"), words.begin(),
+              words.begin() + static_cast<ptrdiff_t>(place));
   if (word == "help") {
     const VerbRow* asked = FindVerb(rest.front());
     return asked == nullptr ? UnknownVerb(context, rest.front())

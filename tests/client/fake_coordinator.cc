@@ -375,6 +375,7 @@ base::Result<v1::WorkersResponse> FakeApi::Workers() {
   v1::WorkersResponse response;
   response.set_version("0.1.0");
   response.set_site(fake_->site);
+  response.set_dashboard(fake_->dashboard);
   for (const v1::WorkerView& worker : fake_->workers) *response.add_workers() = worker;
   return response;
 }

@@ -21,6 +21,7 @@ struct FakeCoordinator {
   std::vector<v1::WorkerView> workers;
   v1::LeasesResponse leases;
   std::string site;
+  std::string dashboard;
   base::Result<v1::AuditResponse> audit = v1::AuditResponse();
   v1::CompareResponse comparison;
   std::vector<v1::MetricPoint> points;                             // of every job

@@ -19,7 +19,7 @@ class LocalTest : public ClientTest {
   }
 
   std::string Install(const std::string& name) {
-    std::filesystem::create_directories(folder_.path() + "/share/trainctl");
+    std::filesystem::create_directories(folder_.path() + "/share/trainctl/slurm");
     folder_.Write("share/trainctl/" + name, "");
     return folder_.path() + "/share/trainctl/" + name;
   }
@@ -50,6 +50,16 @@ TEST_F(LocalTest, QuickstartIsFoundToo) {
   const std::string script = Install("quickstart");
   Trainctl({"quickstart", "--dir", "d"});
   EXPECT_EQ(became_, (std::vector<std::string>{script, "--dir", "d"}));
+}
+
+TEST_F(LocalTest, TheNameOfASlurmSiteReachesTheScriptWhereNoneHasItYet) {
+  const std::string script = Install("slurm/trainctl-slurm");
+  Trainctl({"slurm", "up", "--context", "big", "--nodes", "2", "--", "--partition=gpu"});
+  EXPECT_EQ(became_, (std::vector<std::string>{script, "up", "--context", "big", "--nodes", "2",
+                                               "--", "--partition=gpu"}));
+  Trainctl({"--context", "big", "slurm", "read", "--", "status"});
+  EXPECT_EQ(became_,
+            (std::vector<std::string>{script, "read", "--context", "big", "--", "status"}));
 }
 
 TEST_F(LocalTest, WhereTheScriptIsMissingThePlacesAreNamed) {
