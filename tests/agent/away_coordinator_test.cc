@@ -76,7 +76,7 @@ class Site {
   }
 
   int64_t acknowledged() const { return acknowledged_; }
-  int64_t log_end() { return logs_.End(kRank); }
+  int64_t log_end() { return *logs_.End(kRank); }
   std::string Log() {
     std::string text;
     while (true) {
