@@ -130,13 +130,14 @@ void Arguments::Texts(std::string names, std::string placeholder, std::vector<st
 }
 
 void Arguments::Number(std::string names, std::string placeholder, std::optional<int64_t>* value,
-                       std::string help, int64_t least) {
+                       std::string help, int64_t least, int64_t most) {
   arguments_.push_back({.kind = Kind::kNumber,
                         .names = std::move(names),
                         .placeholder = std::move(placeholder),
                         .help = std::move(help),
                         .number = value,
-                        .least = least});
+                        .least = least,
+                        .most = most});
 }
 
 void Arguments::Duration(std::string names, std::optional<int64_t>* seconds, std::string help) {
@@ -337,11 +338,16 @@ base::Status Arguments::Read(const std::vector<std::string>& words) {
 
 base::Status Arguments::ReadNumber(const Argument& argument, const std::string& text) const {
   const bool is_time = argument.kind == Kind::kDuration;
-  *argument.number = is_time ? ParseSeconds(text) : base::ParseNumber(text);
-  if (*argument.number && (is_time || **argument.number >= argument.least)) return base::Ok{};
+  const std::optional<int64_t> value = is_time ? ParseSeconds(text) : base::ParseNumber(text);
+  *argument.number = value;
+  if (value && (is_time || (*value >= argument.least && *value <= argument.most)))
+    return base::Ok{};
+  const std::string least = std::to_string(argument.least);
   const std::string expected =
       is_time ? "a time such as 90s, 10min or 2h"
-              : "a whole number, " + std::to_string(argument.least) + " or more";
+      : argument.most == kMostNumber
+          ? "a whole number, " + least + " or more"
+          : "a whole number from " + least + " to " + base::WithThousands(argument.most);
   return Wrong(Split(argument.names, ',').back() + " " + text + ": expected " + expected);
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,7 +45,8 @@ class Arguments {
   void Texts(std::string names, std::string placeholder, std::vector<std::string>* values,
              std::string help, bool required = false);  // as often as it is typed
   void Number(std::string names, std::string placeholder, std::optional<int64_t>* value,
-              std::string help, int64_t least = 0);  // a whole number from `least`
+              std::string help, int64_t least = 0,
+              int64_t most = kMostNumber);  // a whole number from `least` to `most`
   void Duration(std::string names, std::optional<int64_t>* seconds,
                 std::string help);  // "90s", "10min", or bare seconds
   // --set key=value, and --key value or --key=value where key is one of the job schema's.
@@ -77,6 +79,8 @@ class Arguments {
   bool takes_overrides() const { return overrides_ != nullptr; }
 
  private:
+  static constexpr int64_t kMostNumber = std::numeric_limits<int64_t>::max();
+
   enum class Kind {
     kPositional,
     kPositionals,
@@ -98,7 +102,7 @@ class Arguments {
     std::string* text = nullptr;
     std::vector<std::string>* texts = nullptr;
     std::optional<int64_t>* number = nullptr;
-    int64_t least = 0;  // of kNumber
+    int64_t least = 0, most = kMostNumber;  // of kNumber
     std::vector<job::Override>* settings = nullptr;
     std::vector<std::string> actions;  // empty: of use with all
   };

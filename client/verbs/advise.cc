@@ -14,16 +14,20 @@ namespace trainctl::client {
 namespace {
 
 constexpr int64_t kTrialSteps = 10;
+constexpr int64_t kMostTried = 32, kMostTrialSteps = 10'000;
+constexpr double kHighestPrice = 1e6;
 
 // "2.50/GPUh" | "2.5".
 base::Result<double> ParsePrice(const std::string& text) {
   char* end = nullptr;
   const double price = std::strtod(text.c_str(), &end);
   const std::string unit = end;
-  if (end == text.c_str() || price < 0 || !(price < 1e9) || (!unit.empty() && unit != "/GPUh"))
+  if (end == text.c_str() || !(price >= 0 && price <= kHighestPrice) ||
+      (!unit.empty() && unit != "/GPUh"))
     return base::Error{
         base::Code::kInvalid,
-        "--price: '" + text + "': expected a number for one device and hour, as in 2.50/GPUh"};
+        "--price: '" + text +
+            "': expected a number from 0 to 1,000,000 for one device and hour, as in 2.50/GPUh"};
   return price;
 }
 
@@ -73,8 +77,10 @@ class AdviseVerb : public Verb {
     arguments.Text("--price", "PRICE", &price_text_, "of one device and hour: 2.50/GPUh");
     arguments.Number("--try", "N", &tried_,
                      "run the first N for a few steps, each alone on its hosts, and show what was "
-                     "measured");
-    arguments.Number("--steps", "N", &steps_, "of each way that is tried; default 10");
+                     "measured",
+                     /*least=*/1, kMostTried);
+    arguments.Number("--steps", "N", &steps_, "of each way that is tried; default 10", /*least=*/1,
+                     kMostTrialSteps);
     arguments.Needs("--steps", {"--try"});
     arguments.Switch("--all", &options_.all, "every way that fits, not the best ones only");
     arguments.Switch(
