@@ -103,7 +103,8 @@ strategy alone.
 embedding; the head) is gathered before its use and let go of after it, while the next one is
 being gathered; its gradient is reduce-scattered as the backward leaves it; with accumulation
 only in the last micro step, where the devices have room for whole gradients until then (submit
-says which). AdamW in bf16-true: 8 bytes a parameter over W, and two units whole. The traffic is
+says which; a resources.gpu_memory_limit that leaves no such room saves the memory, and costs
+time). AdamW in bf16-true: 8 bytes a parameter over W, and two units whole. The traffic is
 half again DDP's (two gathers, one reduce-scatter), and hides behind the compute of about 2,000
 tokens a device and micro step. sharding "grad_op" (ZeRO-2) keeps weights whole from forward to
 backward: less traffic, more memory. GPUs of one host gather by copies out of each other's memory,

@@ -223,6 +223,17 @@ std::string SourcesText(const Advice& advice) {
   return text;
 }
 
+// Why a way has a limit that the job has not.
+std::string LimitsText(const Advice& advice) {
+  const std::optional<int64_t>& own = advice.job.resources.gpu_memory_limit_bytes;
+  const bool any = std::ranges::any_of(advice.shown, [&](const advice::Way& way) {
+    return way.job.resources.gpu_memory_limit_bytes != own;
+  });
+  return any ? "Under its gpu_memory_limit fsdp reduces gradients in each micro step, without it "
+               "once a step.\n"
+             : "";
+}
+
 }  // namespace
 
 base::Result<Advice> Advise(Context& context, const job::JobSpec& asked,
@@ -316,8 +327,8 @@ std::string RemarksOn(const Advice& advice, const std::string& file) {
       text += " (the least of them " + base::FormatBytes(*exclusion.least_peak_bytes) + ")";
     text += ".\n";
   }
-  return text + SourcesText(advice) + EnergyRemark(advice) + "Take one: trainctl submit " + file +
-         " CHANGES\n";
+  return text + LimitsText(advice) + SourcesText(advice) + EnergyRemark(advice) +
+         "Take one: trainctl submit " + file + " CHANGES\n";
 }
 
 Sweep TrialOf(const Advice& advice, size_t ways, int64_t steps) {

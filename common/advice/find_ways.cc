@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <functional>
-#include <initializer_list>
 #include <map>
 #include <utility>
 
+#include "common/advice/reduction_limit.h"
+#include "common/advice/variants.h"
 #include "common/advice/way.h"
 #include "common/estimate/check_model.h"
 #include "common/estimate/fit.h"
@@ -17,87 +18,6 @@ namespace trainctl::advice {
 namespace {
 
 using job::JobSpec;
-
-// Changes of one setting, each made to a copy of the job. The first is none.
-using Change = std::function<void(JobSpec&)>;
-using Changes = std::vector<Change>;
-
-void None(JobSpec&) {}
-
-// None, and each of these values that the setting does not have.
-template <class Setting, class Value>
-Changes OtherValues(const JobSpec& job, Setting setting, std::initializer_list<Value> values) {
-  Changes changes = {None};
-  for (const Value value : values) {
-    if (setting(job) == value) continue;
-    changes.push_back([setting, value](JobSpec& changed) { setting(changed) = value; });
-  }
-  return changes;
-}
-
-Changes Layouts(int64_t devices) {
-  if (devices == 1) return {[](JobSpec& job) { job.strategy = job::StrategyKind::kSingle; }};
-  return {[](JobSpec& job) { job.strategy = job::StrategyKind::kDdp; },
-          [](JobSpec& job) {
-            job.strategy = job::StrategyKind::kFsdp;
-            job.sharding = job::Sharding::kFull;
-          },
-          [](JobSpec& job) {
-            job.strategy = job::StrategyKind::kFsdp;
-            job.sharding = job::Sharding::kGradOp;
-          }};
-}
-
-Changes Checkpointings(const JobSpec& job) {
-  return OtherValues(job, [](auto& of) -> auto& { return of.activation_checkpointing; }, {0, 1});
-}
-
-// On a CPU slot the optimizer is in host memory anyway.
-Changes Offloads(job::DeviceKind kind) {
-  if (kind == job::DeviceKind::kCpu) return {None};
-  return {[](JobSpec& job) { job.offload_optimizer = false; },
-          [](JobSpec& job) { job.offload_optimizer = true; }};
-}
-
-Changes Methods(const JobSpec& job, const std::set<Liberty>& liberties) {
-  Changes changes = {None};
-  if (liberties.contains(Liberty::kLora) && (!job.lora || job.quantize)) {
-    changes.push_back([](JobSpec& changed) {
-      if (!changed.lora) changed.lora.emplace();
-      changed.quantize.reset();
-    });
-  }
-  if (liberties.contains(Liberty::kQlora) && !job.quantize) {
-    changes.push_back([](JobSpec& changed) {
-      if (!changed.lora) changed.lora.emplace();
-      changed.quantize = job::Quantize::kNf4;
-    });
-  }
-  return changes;
-}
-
-Changes Precisions(const JobSpec& job, const std::set<Liberty>& liberties) {
-  if (!liberties.contains(Liberty::kPrecision)) return {None};
-  return OtherValues(
-      job, [](auto& of) -> auto& { return of.precision; },
-      {job::Precision::k32True, job::Precision::kBf16True, job::Precision::kBf16Mixed});
-}
-
-Changes Optimizers(const JobSpec& job, const std::set<Liberty>& liberties) {
-  if (!liberties.contains(Liberty::kOptimizer)) return {None};
-  return OtherValues(job, [](auto& of) -> auto& { return of.optimizer.name; },
-                     {job::OptimizerKind::kAdamW, job::OptimizerKind::kAdamW8bit});
-}
-
-// Every combination of one change of each.
-std::vector<JobSpec> Combined(std::vector<JobSpec> jobs, const Changes& changes) {
-  std::vector<JobSpec> combined;
-  combined.reserve(jobs.size() * changes.size());
-  for (const JobSpec& job : jobs) {
-    for (const Change& change : changes) change(combined.emplace_back(job));
-  }
-  return combined;
-}
 
 std::vector<int64_t> Divisors(int64_t number) {
   std::vector<int64_t> small, large;
@@ -147,15 +67,9 @@ class Search {
 
  private:
   void TryOn(int64_t devices) {
-    std::vector<JobSpec> jobs = {asked_};
-    jobs.front().devices = devices;
+    const std::vector<JobSpec> jobs = VariantsOf(asked_, devices, question_);
     // With it the learning rate follows the number of devices.
     const bool rate_changes = asked_.optimizer.lr_scaling == job::LrScaling::kLinear;
-    for (const Changes& changes :
-         {Layouts(devices), Checkpointings(asked_), Offloads(question_.device.kind),
-          Methods(asked_, question_.liberties), Precisions(asked_, question_.liberties),
-          Optimizers(asked_, question_.liberties)})
-      jobs = Combined(std::move(jobs), changes);
     for (const int64_t micro : Divisors(batch_.global / devices)) {
       for (JobSpec job : jobs) {
         SetMicroBatch(batch_, micro, &job);
@@ -178,11 +92,28 @@ class Search {
     if (!job::MeetsConstraints(job, question_.device, &reason))
       return static_cast<void>(Exclude(reason));
     Way way = Costed(job);
+    if (std::optional<Way> other = ReducingOften(way)) {
+      ++ways_.considered;
+      Take(std::move(*other));
+    }
+    Take(std::move(way));
+  }
+
+  // Instead of once a step.
+  std::optional<Way> ReducingOften(const Way& once) const {
+    const std::optional<int64_t> limit = LimitThatReduces(once.memory);
+    if (!limit) return std::nullopt;
+    JobSpec job = once.job;
+    job.resources.gpu_memory_limit_bytes = limit;
+    return Costed(job, job::EstimateMemory(job, question_.inspection, question_.device.kind));
+  }
+
+  void Take(Way way) {
     if (way.limit_bytes > 0 && !job::FitsSafely(way.peak_bytes(), way.limit_bytes)) {
       Exclusion& exclusion = Exclude("more memory than a device has");
       exclusion.least_peak_bytes =
           std::min(exclusion.least_peak_bytes.value_or(way.peak_bytes()), way.peak_bytes());
-    } else if (const auto shortage = job::FindHostShortage(job, way.memory, question_.all)) {
+    } else if (const auto shortage = job::FindHostShortage(way.job, way.memory, question_.all)) {
       ExcludeForHosts(*shortage);
     } else {
       ways_.fitting.push_back(std::move(way));
@@ -199,10 +130,13 @@ class Search {
   }
 
   Way Costed(const JobSpec& job) const {
-    const job::DeviceKind kind = question_.device.kind;
+    return Costed(job, job::EstimateMemoryOn(job, question_.inspection, question_.device.kind,
+                                             question_.device.memory_bytes));
+  }
+
+  Way Costed(const JobSpec& job, job::MemoryEstimate memory) const {
     Way way{.job = job,
-            .memory = job::EstimateMemoryOn(job, question_.inspection, kind,
-                                            question_.device.memory_bytes),
+            .memory = std::move(memory),
             .limit_bytes = job::MemoryLimit(job, question_.device)};
     way.time = job::EstimateTime(job, question_.inspection, question_.device.name,
                                  way.memory.holds_gradients.value_or(false));

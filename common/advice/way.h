@@ -66,7 +66,9 @@ struct Ways {
 };
 
 // Devices whose number divides the global batch; single, DDP, FSDP by both shardings; micro batches
-// that divide a device's rows; checkpointing; the optimizer in host memory; and the liberties'.
+// that divide a device's rows; checkpointing of all blocks, or of some; the optimizer in host
+// memory; gradients of FSDP reduced once a step, or in each micro step (reduction_limit.h); and the
+// liberties'.
 // kInvalid: the job's own batches are indivisible, or its data do not fill a step.
 base::Result<Ways> FindWays(const Question& question);
 

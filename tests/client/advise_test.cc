@@ -124,6 +124,22 @@ TEST_F(AdviseTest, RunsThatOthersSlowedAreNotCalledMeasured) {
   EXPECT_THAT(svg, HasSubstr(">measured in earlier runs<"));
 }
 
+TEST_F(AdviseTest, SaysWhatALimitOfAWayIsFor) {
+  const std::string why = "Under its gpu_memory_limit fsdp reduces gradients in each micro step";
+  EXPECT_THAT(Trainctl({"advise", File(), "--all"}).out, Not(HasSubstr(why))) << "nothing to save";
+  job::Inspection inspection =
+      *job::InspectionFromJson(coordinator_.inspection.value().inspection_json());
+  inspection.model.layers = 16;
+  inspection.model.hidden = 1024;
+  inspection.model.intermediate = 4096;
+  inspection.model.heads = inspection.model.kv_heads = 16;
+  inspection.model.head_dim = 64;
+  coordinator_.inspection.value().set_inspection_json(job::ToJson(inspection));
+  const std::string out = Trainctl({"advise", File(), "--all"}).out;
+  EXPECT_THAT(out, HasSubstr(" --resources.gpu_memory_limit "));
+  EXPECT_THAT(out, HasSubstr(why));
+}
+
 TEST_F(AdviseTest, SaysWhyWaysAreNotShown) {
   const Json ways = Ways({"advise", File()});
   const std::string as_it_is = "(as the file has it)";
@@ -352,6 +368,23 @@ TEST_F(AdviseTest, ATrialShowsWhatWasPredictedBesideWhatWasMeasured) {
     EXPECT_EQ(points[i]["predicted_peak_bytes"], ways[i]["peak_allocated_bytes"]) << i;
   }
   EXPECT_NE(ways[0]["peak_allocated_bytes"], ways[1]["peak_allocated_bytes"]);
+}
+
+TEST_F(AdviseTest, WhatNoTrialCanHaveIsRefusedWithItsBounds) {
+  const auto refused = [this](const std::string& option, const std::string& value) {
+    std::vector<std::string> words = {"advise", File(), option, value};
+    if (option == "--steps") words.insert(words.end(), {"--try", "1"});
+    const Ended ended = Trainctl(words);
+    EXPECT_EQ(ended.code, kExitUsage) << option << " " << value;
+    return ended.err;
+  };
+  for (const char* tried : {"0", "33", "99999999999999999999", "many"})
+    EXPECT_THAT(refused("--try", tried), HasSubstr("expected a whole number from 1 to 32"));
+  for (const char* steps : {"0", "10001", "1e9"})
+    EXPECT_THAT(refused("--steps", steps), HasSubstr("expected a whole number from 1 to 10,000"));
+  for (const char* price : {"1000001", "nan", "2/day"})
+    EXPECT_THAT(refused("--price", price), HasSubstr("expected a number from 0 to 1,000,000"));
+  EXPECT_TRUE(coordinator_.submissions.empty());
 }
 
 TEST_F(AdviseTest, ATrialKeepsNothing) {

@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <sstream>
 
 #include "common/advice/earlier_times.h"
 #include "common/advice/way.h"
 #include "common/estimate/fit.h"
+#include "common/estimate/gradient_holding.h"
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
@@ -148,6 +151,46 @@ TEST(Advice, NoWayBeatsOneOfTheFront) {
   EXPECT_EQ(std::ranges::count(front, 1, [](const Way& way) { return way.job.devices; }) > 0, true);
 }
 
+// Whole gradients of a 7B in bf16 are 12.6 GiB.
+TEST(Advice, UnderALimitFsdpReducesInEachMicroStepForLessMemory) {
+  const Question question = OnH200s(kFile, 2);
+  const Ways ways = Find(question);
+  std::map<std::string, const Way*> of_job;
+  for (const Way& way : ways.fitting) of_job[job::ToJson(way.job)] = &way;
+  size_t pairs = 0;
+  for (const Way& often : ways.fitting) {
+    if (!often.job.resources.gpu_memory_limit_bytes) continue;
+    job::JobSpec unlimited = often.job;
+    unlimited.resources.gpu_memory_limit_bytes.reset();
+    const Way* once = of_job[job::ToJson(unlimited)];
+    ASSERT_NE(once, nullptr);
+    EXPECT_EQ(once->memory.holds_gradients, true);
+    EXPECT_LT(often.peak_bytes(), once->peak_bytes());
+    EXPECT_GE(often.time->step_seconds, once->time->step_seconds);
+    const job::MemoryEstimate run = job::EstimateMemoryOn(
+        often.job, question.inspection, question.device.kind, question.device.memory_bytes);
+    EXPECT_EQ(run.holds_gradients, false) << "this is how its ranks will go";
+    EXPECT_EQ(run.peak_allocated, often.peak_bytes());
+    EXPECT_TRUE(job::FitsSafely(run.peak_allocated, often.limit_bytes));
+    ++pairs;
+  }
+  EXPECT_GE(pairs, 10u);
+}
+
+TEST(Advice, CheckpointingIsTriedOfAllBlocksAndOfFewer) {
+  const auto tried = [](const Question& question) {
+    std::set<int64_t> every;
+    for (const Way& way : Find(question).fitting) every.insert(way.job.activation_checkpointing);
+    return every;
+  };
+  Question question = OnH200s(kFile, 1);
+  EXPECT_EQ(tried(question), (std::set<int64_t>{0, 1, 2, 3, 4}));
+  question.job.activation_checkpointing = 6;
+  EXPECT_EQ(tried(question), (std::set<int64_t>{0, 1, 2, 3, 4, 6}));
+  question.inspection.model.layers = 1;
+  EXPECT_EQ(tried(question), (std::set<int64_t>{0, 1, 6}));
+}
+
 TEST(Advice, WhatDoesNotFitIsShownWithWhatItLacks) {
   std::string text = kFile;
   text.replace(text.find("bf16-true"), 9, "32-true");
@@ -226,7 +269,7 @@ TEST(Advice, BatchesThatCannotBeDividedAreAnError) {
 
 // A whole site is no enumeration that anybody waits for.
 TEST(Advice, ConsidersTensOfThousands) {
-  constexpr int64_t kDevices = tests::kSanitized ? 4 : 64,
+  constexpr int64_t kDevices = tests::kSanitized ? 4 : 16,
                     kConsidered = tests::kSanitized ? 1'000 : 10'000;
   std::string text = kFile;
   text.replace(text.find("64"), 2, "7680");

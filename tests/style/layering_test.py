@@ -477,7 +477,7 @@ class Layering(tree.TestCase):
             named,
             {
                 "client/submit/recipe_listing.cc",  # the usual one is not said
-                "common/advice/find_ways.cc",  # those that are advised
+                "common/advice/variants.cc",  # those that are advised
                 "common/job/job.h",
                 "common/job/optimizer.h",
                 "worker/rank/optim/optimizers.cc",
