@@ -1,7 +1,11 @@
 #include "client/show/job_text.h"
 
+#include <algorithm>
+
 #include "client/show/format.h"
 #include "common/base/size.h"
+#include "common/estimate/lora_targets.h"
+#include "common/estimate/memory_estimate.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
 #include "common/rank/rank_json.h"
@@ -9,6 +13,20 @@
 #include "common/wire/metric_point.h"
 
 namespace trainctl::client {
+namespace {
+
+// Of a job that names none: those that LoRA adapts, each once.
+std::string TargetsInForce(const job::LoraSpec& lora, const v1::JobDetail& detail) {
+  const auto inspection = job::InspectionFromJson(detail.inspection_json());
+  if (!inspection.ok()) return "all linear layers";
+  std::vector<std::string> names;
+  for (const job::LoraTarget& target : job::LoraTargets(lora, inspection->model)) {
+    if (std::ranges::find(names, target.name) == names.end()) names.emplace_back(target.name);
+  }
+  return Join(names, ",");
+}
+
+}  // namespace
 
 std::string GroupText(const v1::JobView& view) {
   return view.group().empty() ? "" : NameWithId(view.group_name(), view.group());
@@ -39,6 +57,9 @@ std::vector<std::pair<std::string, std::string>> SettingsOf(const v1::JobDetail&
     const std::string& value = setting.second;
     return value == "null" || value.empty() || value == "{}";
   });
+  for (auto& [key, value] : settings) {
+    if (key == "lora.targets" && value == "[]") value = TargetsInForce(*job->lora, detail);
+  }
   return settings;
 }
 

@@ -28,7 +28,8 @@ std::string PredictedStartText(const v1::JobView& view);
 // "tiny (j3) has no rank 7: it has 2". Empty where it has that rank.
 std::string NoRankText(const v1::JobView& view, int64_t rank);
 
-// The settings that say something, as the job was resolved; empty where it can't be read.
+// The settings that say something, as the job was resolved: lora.targets are those in force. Empty
+// where it cannot be read.
 std::vector<std::pair<std::string, std::string>> SettingsOf(const v1::JobDetail& detail);
 
 // What ended the attempt: "rank 1", "exit code 3", "signal 9".
