@@ -9,8 +9,9 @@ Run it on the folder that deploy/example_model makes:
 A list of {"kind", "post_processor", "tokenizer_config", "strings", "ids"}: the tokenizer of
 tests/baselines/tokenizers/<kind> with that post-processor, beside that tokenizer_config.json;
 kind "" is the example model's, as it is. Strings are numbers of lines of strings.json, from 0.
-Kind "gpt2" has no post-processor. "vocabulary" lists what is added to its vocab.json, as OPT has it
-at its beginning, and "files" the texts of further files.
+Kind "gpt2" has no post-processor: its vocab.json and merges.txt are read as OPT's or as Qwen's.
+"vocabulary" lists what is added to its vocab.json, as OPT has it at its beginning, and "files" the
+texts of further files.
 """
 
 import json
@@ -18,6 +19,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import unicodedata
 
 import transformers
 
@@ -89,18 +91,53 @@ def opt_cases():
     yield {"tokenizer_class": "GPT2Tokenizer"}, {}
 
 
-def opt_ids(config, files, strings):
+QWEN2_MODEL = {"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}
+QWEN3_MODEL = {"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"]}
+
+
+def qwen_cases():
+    """(tokenizer_config.json, other files)"""
+
+    def token(content, **options):
+        fields = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
+        return {"content": content, **fields, "special": True, **options}
+
+    decoder = {
+        "0": token("<|endoftext|>"),
+        "1500": token("<|user|>"),
+        "1501": token("<tool>", special=False),
+    }
+    roles = {"bos_token": None, "eos_token": "<|user|>", "pad_token": "<|endoftext|>"}
+    qwen = {**roles, "unk_token": None, "add_prefix_space": False, "added_tokens_decoder": decoder}
+    yield {}, {"config.json": QWEN2_MODEL}
+    yield {"eos_token": "<|endoftext|>"}, {"config.json": QWEN3_MODEL}
+    yield qwen, {"config.json": QWEN2_MODEL}
+    yield {"tokenizer_class": "Qwen2Tokenizer", **qwen}, {"config.json": QWEN3_MODEL}
+
+
+def ids_of_vocabulary(vocabulary, config, files, strings):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        vocabulary = json.loads((FOLDER / "gpt2" / "vocab.json").read_text(encoding="utf-8"))
-        vocabulary |= {token: len(vocabulary) + i for i, token in enumerate(OPT_TOKENS)}
-        (folder / "vocab.json").write_text(json.dumps(vocabulary))
+        ids = json.loads((FOLDER / "gpt2" / "vocab.json").read_text(encoding="utf-8"))
+        ids |= {token: len(ids) + i for i, token in enumerate(vocabulary)}
+        (folder / "vocab.json").write_text(json.dumps(ids))
         shutil.copy(FOLDER / "gpt2" / "merges.txt", folder)
         opt = {"model_type": "opt", "architectures": ["OPTForCausalLM"]}
         for file, value in {"config.json": opt, "tokenizer_config.json": config, **files}.items():
             (folder / file).write_text(json.dumps(value))
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         return [tokenizer(text)["input_ids"] for text in strings]
+
+
+def vocabulary_case(vocabulary, config, files, strings, chosen):
+    return {
+        "kind": "gpt2",
+        "tokenizer_config": config,
+        "files": files,
+        "vocabulary": vocabulary,
+        "strings": chosen,
+        "ids": ids_of_vocabulary(vocabulary, config, files, [strings[i] for i in chosen]),
+    }
 
 
 def ids_of(kind, post_processor, config, strings):
@@ -138,16 +175,11 @@ def main():
     chosen = [i for i in range(len(strings)) if any(mark in strings[i] for mark in OPT_TOKENS)]
     chosen = sorted({*chosen[::3], *range(0, len(strings), EVERY)})
     for config, files in opt_cases():
-        made.append(
-            {
-                "kind": "gpt2",
-                "tokenizer_config": config,
-                "files": files,
-                "vocabulary": OPT_TOKENS,
-                "strings": chosen,
-                "ids": opt_ids(config, files, [strings[i] for i in chosen]),
-            }
-        )
+        made.append(vocabulary_case(OPT_TOKENS, config, files, strings, chosen))
+    chosen = [i for i, text in enumerate(strings) if unicodedata.normalize("NFC", text) != text]
+    chosen = sorted({*chosen, *range(0, len(strings), EVERY_OF_EXAMPLE)})
+    for config, files in qwen_cases():
+        made.append(vocabulary_case([], config, files, strings, chosen))
     example = transformers.AutoTokenizer.from_pretrained(sys.argv[1])
     chosen = list(range(0, len(strings), EVERY_OF_EXAMPLE))
     ids = [example(strings[i])["input_ids"] for i in chosen]

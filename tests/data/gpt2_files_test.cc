@@ -63,6 +63,40 @@ TEST(Gpt2Files, IdsOfAddedTokensAreRead) {
   EXPECT_EQ(options->tokens[2].id, 9);
 }
 
+TEST(Gpt2Files, ATokenThatARoleNamesHasTheIdThatIsToldLater) {
+  const ScratchDirectory scratch;
+  scratch.Write(kConfig, R"({"eos_token": "<e>", "added_tokens_decoder": {"7": {"content": "<e>"}},
+                             "pad_token": "<p>"})");
+  scratch.Write("added_tokens.json", R"({"<p>": 9})");
+  const auto options = ReadGpt2Options(scratch.path());
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  ASSERT_THAT(ContentsOf(options->tokens), ElementsAre("<e>", "<p>", "<|endoftext|>"));
+  EXPECT_EQ(options->tokens[0].id, 7);
+  EXPECT_EQ(options->tokens[1].id, 9);
+}
+
+bool IsQwen2(const std::string& config, const std::string& model) {
+  const ScratchDirectory scratch;
+  if (!config.empty()) scratch.Write(kConfig, config);
+  if (!model.empty()) scratch.Write("config.json", model);
+  const auto options = ReadGpt2Options(scratch.path());
+  EXPECT_TRUE(options.ok()) << options.error().message;
+  return options.ok() && options->is_qwen2;
+}
+
+TEST(Gpt2Files, TheClassSaysWhoseTheyAreElseTheModel) {
+  const std::string gpt2 = R"({"tokenizer_class": "GPT2TokenizerFast"})",
+                    qwen2 = R"({"tokenizer_class": "Qwen2Tokenizer"})";
+  EXPECT_TRUE(IsQwen2(qwen2, R"({"model_type": "opt"})"));
+  EXPECT_FALSE(IsQwen2(gpt2, R"({"model_type": "qwen2"})"));
+  EXPECT_FALSE(IsQwen2(gpt2, R"({"model_type": "llama"})"));
+  for (const char* model : {"qwen2", "qwen3"})
+    EXPECT_TRUE(IsQwen2("{}", R"({"model_type": ")" + std::string(model) + R"("})")) << model;
+  EXPECT_TRUE(IsQwen2("", R"({"model_type": "qwen3"})"));
+  EXPECT_FALSE(IsQwen2("", R"({"model_type": "blip-2"})"));
+  EXPECT_FALSE(IsQwen2("", "{}"));
+}
+
 TEST(Gpt2Files, ATokenWithoutAnIdIsLeftOut) {
   const auto tokenizer =
       ParseVocabAndMerges(R"({"a": 0, "<": 1, "x": 2, ">": 3})", "", "dir",
@@ -76,8 +110,12 @@ TEST(Gpt2Files, WhatIsBrokenIsNamed) {
   EXPECT_THAT(MessageOf(kConfig, "[]"), HasSubstr("[]: expected an object"));
   EXPECT_THAT(MessageOf(kConfig, R"({"add_prefix_space": "no"})"),
               HasSubstr("tokenizer_config.json: add_prefix_space: \"no\""));
-  EXPECT_THAT(MessageOf(kConfig, R"({"tokenizer_class": "Qwen2Tokenizer"})"),
-              HasSubstr("tokenizer_class: \"Qwen2Tokenizer\": expected GPT2Tokenizer beside"));
+  EXPECT_THAT(MessageOf(kConfig, R"({"tokenizer_class": "LlamaTokenizer"})"),
+              HasSubstr("tokenizer_class: \"LlamaTokenizer\": expected GPT2Tokenizer or "
+                        "Qwen2Tokenizer beside"));
+  EXPECT_THAT(MessageOf("config.json", R"({"model_type": "mistral"})"),
+              AllOf(HasSubstr("config.json: model_type: \"mistral\": expected gpt2, opt"),
+                    HasSubstr("make a tokenizer.json")));
   EXPECT_THAT(MessageOf(kConfig, R"({"bos_token": 3})"), HasSubstr("bos_token: 3"));
   EXPECT_THAT(MessageOf(kConfig, R"({"bos_token": {"lstrip": true}})"),
               HasSubstr("bos_token.content: missing"));

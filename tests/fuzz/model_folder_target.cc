@@ -20,9 +20,9 @@ bool ReadModelFolder(std::string_view bytes) {
   static const auto tokenizer =
       data::ParseVocabAndMerges(R"({"a": 0, "b": 1, "ab": 2})", "a b\n", "t").value();
   for (const char* name :
-       {"added_tokens.json", "generation_config.json", "model.safetensors.index.json",
-        "preprocessor_config.json", "processor_config.json", "special_tokens_map.json",
-        "tokenizer_config.json"})
+       {"added_tokens.json", "config.json", "generation_config.json",
+        "model.safetensors.index.json", "preprocessor_config.json", "processor_config.json",
+        "special_tokens_map.json", "tokenizer_config.json"})
     folder.Write(name, bytes);
   const job::ModelShape shape{.vocab = 512};
   const bool options = data::ReadGpt2Options(folder.path()).ok();

@@ -13,6 +13,7 @@
 #include "worker/rank/data/sampled_rows.h"
 #include "worker/rank/data/table_rows.h"
 #include "worker/rank/files/digest.h"
+#include "worker/rank/files/hf_directory.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
@@ -178,7 +179,7 @@ base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Sourc
 
 // Counts this program's changes of prompts, templates, tokenizers and the rule of bos and eos.
 // Another number wherever rows become other tokens, or are refused, than before.
-constexpr int kRulesOfRows = 6;
+constexpr int kRulesOfRows = 7;
 
 // Everything that the tokens depend on.
 std::string CacheKey(const Source& source) {
@@ -196,12 +197,16 @@ std::string CacheKey(const Source& source) {
     add(column.size());
     key += " " + name + " " + column;
   }
-  for (const char* name :
-       {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt", "tokenizer_config.json",
-        "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"}) {
+  const auto add_file = [&](const std::string& name) {
     const auto file = files::MappedFile::Open(source.model_directory + "/" + name);
     key += file ? " " + files::Digest(file->bytes()) : std::string(" -");
-  }
+  };
+  for (const char* name :
+       {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt", "tokenizer_config.json",
+        "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"})
+    add_file(name);
+  // Its model_type tells how vocab.json cuts a text.
+  if (!files::HasFile(source.model_directory, "tokenizer.json")) add_file("config.json");
   return key;
 }
 

@@ -29,6 +29,10 @@ constexpr std::array<int16_t, kAlphabetEnd> kByteOfChar = [] {
 const std::string_view kGpt2SplitPattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
+const std::string_view kQwen2SplitPattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
+    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
 std::optional<std::string> BytesOfByteLevel(std::string_view entry) {
   std::string bytes;
   while (!entry.empty()) {

@@ -16,5 +16,9 @@ std::optional<std::string> BytesOfByteLevel(std::string_view entry);
 
 // GPT-2's split pattern, which ByteLevel with use_regex applies.
 extern const std::string_view kGpt2SplitPattern;
+// Qwen2Tokenizer's: each digit is a word.
+extern const std::string_view kQwen2SplitPattern;
+// Qwen2Tokenizer's: each digit is a word.
+extern const std::string_view kQwen2SplitPattern;
 
 }  // namespace trainctl::data

@@ -19,16 +19,15 @@ using nlohmann::json;
 
 constexpr size_t kMaxBytes = 64 << 20;  // they may list every added token
 constexpr const char* kRoles[] = {"bos_token", "eos_token", "unk_token", "pad_token"};
-constexpr char kEndOfText[] = "<|endoftext|>";  // each role but padding, where nothing names one
+constexpr char kEndOfText[] = "<|endoftext|>";  // of roles that nothing names
 
-// Collects tokens; of several with one content the first counts.
+// Collects tokens; of several with one content the first counts, by the first id that is told.
 class TokenReader {
  public:
-  // Of a file that names tokens by their roles.
+  // Of a file that names tokens by their roles; null is the name of none.
   void ReadRoles(const JsonObject& file) {
     for (const char* role : kRoles) {
-      if (file.Get(role) == nullptr || named_.contains(role)) continue;
-      named_.insert(role);
+      if (!file.Has(role) || !named_.insert(role).second || file.Get(role) == nullptr) continue;
       const bool is_text = file.Get(role)->is_string();
       Add(is_text ? AddedToken{.id = -1, .content = file.Text(role), .normalized = false}
                   : TokenOf(file.Object(role)));
@@ -52,9 +51,9 @@ class TokenReader {
     }
   }
 
-  std::vector<AddedToken> Take() {
-    const bool is_named = named_.contains("bos_token") && named_.contains("eos_token") &&
-                          named_.contains("unk_token");
+  std::vector<AddedToken> Take(bool is_qwen2) {
+    const bool is_named = named_.contains(is_qwen2 ? "pad_token" : "bos_token") &&
+                          named_.contains("eos_token") && named_.contains("unk_token");
     if (!is_named) Add({.id = -1, .content = kEndOfText, .normalized = false});
     return std::move(tokens_);
   }
@@ -79,9 +78,9 @@ class TokenReader {
   }
 
   void Add(AddedToken token) {
-    const bool is_new = std::ranges::none_of(
-        tokens_, [&](const AddedToken& other) { return other.content == token.content; });
-    if (is_new && !token.content.empty()) tokens_.push_back(std::move(token));
+    const auto same = std::ranges::find(tokens_, token.content, &AddedToken::content);
+    if (same != tokens_.end() && same->id < 0) same->id = token.id;
+    if (same == tokens_.end() && !token.content.empty()) tokens_.push_back(std::move(token));
   }
 
   std::set<std::string, std::less<>> named_;
@@ -89,14 +88,22 @@ class TokenReader {
 };
 
 // Other classes cut the text otherwise, by the same files.
-void CheckClass(const JsonObject& config) {
-  if (config.Get("tokenizer_class") == nullptr) return;
-  const std::string name = config.Text("tokenizer_class");
-  if (name == "GPT2Tokenizer" || name == "GPT2TokenizerFast") return;
-  config.Expected("tokenizer_class",
-                  "GPT2Tokenizer beside vocab.json and merges.txt; for another make a "
-                  "tokenizer.json, by AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) of "
-                  "transformers");
+const std::vector<std::string> kGpt2Classes = {"GPT2Tokenizer", "GPT2TokenizerFast"};
+const std::vector<std::string> kQwen2Classes = {"Qwen2Tokenizer", "Qwen2TokenizerFast"};
+const std::vector<std::string> kGpt2Models = {"gpt2", "opt", "blip-2"};
+const std::vector<std::string> kQwen2Models = {"qwen2", "qwen3"};
+constexpr char kToDo[] =
+    " beside vocab.json and merges.txt; for another make a tokenizer.json, by "
+    "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) of transformers";
+
+// Whether the key's value is one of Qwen's. A fault where it is neither's.
+bool IsQwen2(const JsonObject& file, const char* key, const std::vector<std::string>& of_gpt2,
+             const std::vector<std::string>& of_qwen2, const std::string& expected) {
+  const std::string name = file.Text(key);
+  const bool is_qwen2 = std::ranges::find(of_qwen2, name) != of_qwen2.end();
+  if (!is_qwen2 && std::ranges::find(of_gpt2, name) == of_gpt2.end())
+    file.Expected(key, expected + kToDo);
+  return is_qwen2;
 }
 
 using Read = std::function<void(const JsonObject& file, const json& document)>;
@@ -120,21 +127,33 @@ base::Status ReadIfThere(const std::string& directory, const char* name, const R
 base::Result<Gpt2Options> ReadGpt2Options(const std::string& directory) {
   Gpt2Options options;
   TokenReader tokens;
+  bool has_class = false;
   const auto read_config = [&](const JsonObject& file, const json&) {
-    CheckClass(file);
+    has_class = file.Get("tokenizer_class") != nullptr;
+    if (has_class) {
+      options.is_qwen2 = IsQwen2(file, "tokenizer_class", kGpt2Classes, kQwen2Classes,
+                                 "GPT2Tokenizer or Qwen2Tokenizer");
+    }
     options.add_prefix_space = file.Flag("add_prefix_space", false);
     tokens.ReadRoles(file);
     const json* decoder = file.Get("added_tokens_decoder");
     if (decoder != nullptr) tokens.ReadDecoder(file.Object("added_tokens_decoder"), *decoder);
   };
+  const auto read_model = [&](const JsonObject& file, const json&) {
+    if (has_class || file.Get("model_type") == nullptr) return;
+    options.is_qwen2 = IsQwen2(file, "model_type", kGpt2Models, kQwen2Models,
+                               "gpt2, opt, blip-2, qwen2, qwen3, or a tokenizer_class in "
+                               "tokenizer_config.json,");
+  };
   const auto read_map = [&](const JsonObject& file, const json&) { tokens.ReadRoles(file); };
   const auto read_ids = [&](const JsonObject& file, const json& ids) { tokens.ReadIds(file, ids); };
   if (auto read = ReadIfThere(directory, "tokenizer_config.json", read_config); !read)
     return read.error();
+  if (auto read = ReadIfThere(directory, "config.json", read_model); !read) return read.error();
   if (auto read = ReadIfThere(directory, "special_tokens_map.json", read_map); !read)
     return read.error();
   if (auto read = ReadIfThere(directory, "added_tokens.json", read_ids); !read) return read.error();
-  options.tokens = tokens.Take();
+  options.tokens = tokens.Take(options.is_qwen2);
   return options;
 }
 

@@ -1,6 +1,6 @@
-// What transformers' GPT2Tokenizer takes from the files beside vocab.json and merges.txt:
-// tokenizer_config.json, special_tokens_map.json and added_tokens.json, each of which may be
-// absent.
+// What transformers' GPT2Tokenizer and Qwen2Tokenizer take from the files beside vocab.json and
+// merges.txt: tokenizer_config.json, special_tokens_map.json and added_tokens.json, each of which
+// may be absent.
 #pragma once
 
 #include <string>
@@ -11,7 +11,10 @@
 
 namespace trainctl::data {
 
-// Errors: kIo, kInvalid. The message names file, key, value and what was expected.
+// Which of the two it is, tokenizer_class of tokenizer_config.json says, else model_type of
+// config.json. GPT-2's where neither is there.
+// Errors: kIo, kInvalid (a class or a model of another tokenizer too). The message names file, key,
+// value and what was expected.
 base::Result<Gpt2Options> ReadGpt2Options(const std::string& directory);
 
 }  // namespace trainctl::data

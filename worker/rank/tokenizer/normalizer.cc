@@ -23,6 +23,12 @@ Normalizer Normalizer::Read(const files::JsonObject& tokenizer) {
   return normalizer;
 }
 
+Normalizer Normalizer::Nfc() {
+  Normalizer normalizer;
+  normalizer.steps_.emplace_back(ToNfcStep{});
+  return normalizer;
+}
+
 void Normalizer::AddStep(const files::JsonObject& component) {
   const std::string type = component.Text("type");
   if (type == "Sequence") {
@@ -32,7 +38,7 @@ void Normalizer::AddStep(const files::JsonObject& component) {
   } else if (type == "Replace") {
     steps_.emplace_back(Replace{ReadPattern(component), component.Text("content")});
   } else if (type == "NFC") {
-    steps_.emplace_back(Nfc{});
+    steps_.emplace_back(ToNfcStep{});
   } else {
     component.Expected(
         "type", "Sequence, Prepend, Replace or NFC; other normalizers are not yet supported");

@@ -17,6 +17,7 @@ class Normalizer {
  public:
   // Of the object's key "normalizer", which may be null. Faults are recorded in the object.
   static Normalizer Read(const files::JsonObject& tokenizer);
+  static Normalizer Nfc();
 
   bool empty() const { return steps_.empty(); }
   std::string Normalize(std::string_view text) const;
@@ -29,10 +30,10 @@ class Normalizer {
     Regex pattern;
     std::string content;
   };
-  struct Nfc {};
+  struct ToNfcStep {};
   void AddStep(const files::JsonObject& component);
 
-  std::vector<std::variant<Prepend, Replace, Nfc>> steps_;
+  std::vector<std::variant<Prepend, Replace, ToNfcStep>> steps_;
 };
 
 // Every match replaced by content. Also what the "Replace" decoder does.

@@ -97,6 +97,13 @@ PreTokenizer PreTokenizer::ByteLevel(bool add_prefix_space) {
   return pre_tokenizer;
 }
 
+PreTokenizer PreTokenizer::Qwen2(bool add_prefix_space) {
+  PreTokenizer pre_tokenizer;
+  pre_tokenizer.steps_.emplace_back(SplitStep{Regex::Compile(kQwen2SplitPattern).value()});
+  pre_tokenizer.AddByteLevel(add_prefix_space, /*use_regex=*/false);
+  return pre_tokenizer;
+}
+
 void PreTokenizer::AddStep(const files::JsonObject& component) {
   const std::string type = component.Text("type");
   if (byte_level_) component.Fail("\"" + type + "\" after ByteLevel is not yet supported");

@@ -42,6 +42,8 @@ class PreTokenizer {
   static PreTokenizer Read(const files::JsonObject& tokenizer);
   // GPT-2's: ByteLevel with its split pattern.
   static PreTokenizer ByteLevel(bool add_prefix_space);
+  // Qwen2Tokenizer's: its split pattern, then ByteLevel without one.
+  static PreTokenizer Qwen2(bool add_prefix_space);
 
   // Cuts the pieces into words. They are raw UTF-8 also where byte_level() says that the model's
   // vocabulary is not.

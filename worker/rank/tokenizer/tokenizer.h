@@ -78,6 +78,7 @@ base::Result<std::unique_ptr<Tokenizer>> ParseSentencePieceModel(std::string_vie
 
 // What is told of vocab.json and merges.txt beside them (gpt2_files.h).
 struct Gpt2Options {
+  bool is_qwen2 = false;  // cut as Qwen2Tokenizer does: NFC, and each digit is a word
   bool add_prefix_space = false;
   // The vocabulary's id counts, else the token's own. A token with neither (−1) is left out.
   std::vector<AddedToken> tokens = {{.id = -1, .content = "<|endoftext|>", .normalized = false}};

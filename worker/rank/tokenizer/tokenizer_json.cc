@@ -177,12 +177,10 @@ base::Result<std::unique_ptr<Tokenizer>> ParseVocabAndMerges(std::string_view vo
   auto model = BpeModel::Create(std::move(spec));
   if (!model) return AtModel(source, model.error());
   std::vector<AddedToken> added_tokens = WithIds(options.tokens, *model);
-  PreTokenizer pre_tokenizer = PreTokenizer::ByteLevel(options.add_prefix_space);
-  return Assemble({std::move(added_tokens),
-                   {},
-                   std::move(pre_tokenizer),
-                   std::move(model).value(),
-                   Decoder::ByteLevel()});
+  return Assemble({std::move(added_tokens), options.is_qwen2 ? Normalizer::Nfc() : Normalizer(),
+                   options.is_qwen2 ? PreTokenizer::Qwen2(options.add_prefix_space)
+                                    : PreTokenizer::ByteLevel(options.add_prefix_space),
+                   std::move(model).value(), Decoder::ByteLevel()});
 }
 
 }  // namespace trainctl::data
