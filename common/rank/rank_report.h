@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "common/job/outcome.h"
 #include "common/rank/rank_key.h"
 #include "common/rank/rank_messages.h"
 
@@ -20,6 +21,9 @@ struct RankExit {
   bool oom_killed = false;  // by the kernel's OOM killer
   int64_t age_us = 0;       // how long ago it was when the worker said so: hosts' clocks differ
   std::string last_log_lines;
+  // The worker ended it by itself, at the deadline that it kept (deadline.h): as what, and why.
+  std::optional<Outcome> deadline = {};
+  std::string deadline_message = {};
 };
 
 // The rank never ran: no shim, no such path, folder not writable.

@@ -4,6 +4,7 @@
 
 #include "common/base/utf8.h"
 #include "common/rank/rank_json.h"
+#include "common/wire/deadline.h"
 #include "common/wire/rank_key.h"
 #include "common/wire/texts.h"
 #include "proto/trainctl.pb.h"
@@ -26,6 +27,9 @@ void Write(const job::RankExit& body, v1::RankReport* report) {
   message->set_oom_killed(body.oom_killed);
   message->set_last_log_lines(body.last_log_lines);
   message->set_age_us(body.age_us);
+  if (!body.deadline) return;
+  message->set_deadline(std::string(job::Name(*body.deadline)));
+  message->set_deadline_message(body.deadline_message);
 }
 
 void Write(const job::LaunchFailure& body, v1::RankReport* report) {
@@ -46,6 +50,9 @@ job::ReportBody Read(const v1::RankExit& message) {
   body.oom_killed = message.oom_killed();
   body.last_log_lines = message.last_log_lines();
   body.age_us = message.age_us();
+  body.deadline = ReadDeadlineOutcome(message.deadline());
+  if (body.deadline)
+    body.deadline_message = base::Excerpt(message.deadline_message(), kMaxTextBytes);
   return body;
 }
 

@@ -37,9 +37,9 @@ struct AskArtifact {
   job::ArtifactQuestion question;
 };
 
-using WorkerCommand =
-    std::variant<WelcomeWorker, core::StartRank, core::SendPeers, core::StopRank, core::ReleaseRank,
-                 core::AckReport, LogStored, AskInspect, AskArtifact>;
+using WorkerCommand = std::variant<WelcomeWorker, core::StartRank, core::KeepDeadline,
+                                   core::SendPeers, core::StopRank, core::ReleaseRank,
+                                   core::AckReport, LogStored, AskInspect, AskArtifact>;
 
 // The loop's thread only.
 class WorkerChannel {

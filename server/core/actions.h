@@ -12,6 +12,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/result.h"
+#include "common/rank/deadline.h"
 #include "common/rank/rank_plan.h"
 #include "server/core/rows.h"
 
@@ -74,11 +75,19 @@ using Persist =
                  RewindRow, AckRow, ArtefactRow, ContinuationRow>;
 
 // To the worker: start the rank, unless it holds it already. The plan lacks bind_address and
-// directory, which the worker fills in.
+// directory, which the worker fills in. It keeps the deadline by itself.
 struct StartRank {
   std::string worker;
   job::RankKey key;
   job::RankPlan plan;
+  std::optional<job::Deadline> deadline;
+};
+
+// To the worker that holds the rank: its deadline from now on; nullopt: it has none.
+struct KeepDeadline {
+  std::string worker;
+  job::RankKey key;
+  std::optional<job::Deadline> deadline;
 };
 
 struct SendPeers {
@@ -152,8 +161,8 @@ struct SubmitRefused {
 };
 
 using Effect =
-    std::variant<StartRank, SendPeers, StopRank, InspectJob, ReleaseRank, AckReport, Welcome,
-                 RefuseWorker, JobChanged, FaultIsNews, SubmitAccepted, SubmitRefused>;
+    std::variant<StartRank, KeepDeadline, SendPeers, StopRank, InspectJob, ReleaseRank, AckReport,
+                 Welcome, RefuseWorker, JobChanged, FaultIsNews, SubmitAccepted, SubmitRefused>;
 
 struct Actions {
   std::vector<Persist> persist;

@@ -8,6 +8,7 @@
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/hang.h"
+#include "server/core/last_moment.h"
 #include "server/core/lease_events.h"
 #include "server/core/loan.h"
 #include "server/core/preempt.h"
@@ -41,8 +42,8 @@ void LookAtTimeLimit(Turn& turn, Job& job) {
   const std::optional<int64_t> limit = job.row.spec.resources.time_limit_seconds;
   if (!limit || (turn.now.steady - job.attempt->placed_steady) / kSecond < *limit) return;
   StopGang(turn, job,
-           {job::Outcome::kTimeout, "the time limit of " + std::to_string(*limit) + " s is over",
-            std::nullopt, turn.state.options.stop_grace_us});
+           {job::Outcome::kTimeout, TimeLimitText(*limit), std::nullopt,
+            turn.state.options.stop_grace_us});
 }
 
 // The rank whose worker has been away for longer than the grace, or null.
@@ -104,6 +105,7 @@ void Handle(Turn& turn, const Tick&) {
     LookAtTimeLimit(turn, job);
     if (some_are_away) LookForLostRanks(turn, job);
     LookForHang(turn, job);
+    RenewDeadline(turn, job);
     RenewExpectedEnd(turn, job);
     EndAttemptIfSettled(turn, job);
   }

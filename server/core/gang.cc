@@ -7,6 +7,7 @@
 #include "server/core/fair_share.h"
 #include "server/core/inspect.h"
 #include "server/core/job_indexes.h"
+#include "server/core/last_moment.h"
 #include "server/core/lease_events.h"
 #include "server/core/loan.h"
 #include "server/core/micro_batch.h"
@@ -148,14 +149,15 @@ void TrySmaller(Turn& turn, Job& job) {
 }
 
 // To all ranks of an attempt that begins.
-void SendStarts(Turn& turn, const Job& job) {
+void SendStarts(Turn& turn, Job& job) {
   const std::vector<Rank>& ranks = job.attempt->ranks;
   const job::RankPlan of_gang =
       PlanOfGang(turn.state, job, WorkerOf(turn.state, ranks.front()).row.device);
+  const std::optional<job::Deadline> deadline = FirstDeadline(turn, job);
   for (const Rank& rank : ranks) {
     const Worker& worker = WorkerOf(turn.state, rank);
     if (!worker.connected) continue;
-    StartRank start{worker.row.name, rank.row.key, of_gang};
+    StartRank start{worker.row.name, rank.row.key, of_gang, deadline};
     FillRank(turn.state, job, rank.row, worker.row.device, &start.plan);
     turn.Perform(std::move(start));
   }
@@ -198,7 +200,8 @@ void SendStart(Turn& turn, const Job& job, const Rank& rank) {
   const Worker& worker = WorkerOf(turn.state, rank);
   if (worker.connected)
     turn.Perform(StartRank{worker.row.name, rank.row.key,
-                           MakePlan(turn.state, job, rank.row, worker.row.device)});
+                           MakePlan(turn.state, job, rank.row, worker.row.device),
+                           DeadlineOf(turn.state, job, turn.now)});
 }
 
 void SendPeersIfNeeded(Turn& turn, const LiveAttempt& attempt, const Rank& rank) {
@@ -251,6 +254,7 @@ void StopGang(Turn& turn, Job& job, Stop stop) {
 void EndRank(Turn& turn, Job& job, Rank& rank, Proof proof) {
   LiveAttempt& attempt = *job.attempt;
   rank.row.proof = proof;
+  TakeDeadline(turn, job, rank);
   rank.row.ended_at = WhenEnded(rank.row, attempt.row, turn.now.wall);
   rank.ended_steady = turn.now.steady;
   rank.row.ended_by_stop = IsEndedByStop(rank.row, attempt.row);

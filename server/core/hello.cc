@@ -7,6 +7,7 @@
 #include "server/core/faults.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
+#include "server/core/last_moment.h"
 #include "server/core/slowness.h"
 #include "server/core/workers.h"
 
@@ -123,6 +124,7 @@ void TakeUpRunning(Turn& turn, Job& job, Rank& rank) {
   if (stop) {
     turn.Perform(StopRank{rank.row.worker, rank.row.key, stop->grace_us});
   } else {
+    TellDeadline(turn, job, rank);
     SendPeersIfNeeded(turn, *job.attempt, rank);
   }
 }

@@ -56,7 +56,7 @@ int64_t KillAfter(const State& state) {
 // Its jobs end, those that had not begun at once.
 void Close(Turn& turn, Lease& lease) {
   lease.closing = true;
-  const std::string text = LeaseText(lease.row) + " ends " + UtcText(lease.row.end);
+  const std::string text = LeaseEndText(lease.row);
   const std::set<base::JobId> jobs = lease.jobs;
   for (const base::JobId id : jobs) {
     Job& job = turn.state.jobs.at(id);
@@ -116,8 +116,7 @@ void TellOnce(Turn& turn, Job& job, base::WallMicros of, const std::string& what
 void TellOfItsEnd(Turn& turn, const Lease& lease) {
   for (const base::JobId id : lease.jobs) {
     Job& job = turn.state.jobs.at(id);
-    if (job.attempt)
-      TellOnce(turn, job, lease.row.end, LeaseText(lease.row) + " ends " + UtcText(lease.row.end));
+    if (job.attempt) TellOnce(turn, job, lease.row.end, LeaseEndText(lease.row));
   }
 }
 
@@ -138,8 +137,7 @@ void ClearTheWay(Turn& turn, const Lease& lease) {
     if (!holder) continue;
     Job& job = *turn.state.live.at(*holder);
     if (IsInOrderFor(turn.state, job, lease.row)) continue;
-    const std::string what =
-        LeaseText(lease.row) + " has " + name + " from " + UtcText(lease.row.start) + " on";
+    const std::string what = LeaseStartText(lease.row, name);
     TellOnce(turn, job, lease.row.start, what);
     if (turn.now.wall < StopAt(turn.state, lease.row.start)) continue;
     StopGang(turn, job, {job::Outcome::kPreempted, what, std::nullopt, KillAfter(turn.state)});

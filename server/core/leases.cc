@@ -98,6 +98,14 @@ std::string LeaseText(const LeaseRow& row) {
   return "lease '" + row.name + "'" + (row.user.empty() ? "" : " of " + row.user);
 }
 
+std::string LeaseEndText(const LeaseRow& row) {
+  return LeaseText(row) + " ends " + UtcText(row.end);
+}
+
+std::string LeaseStartText(const LeaseRow& row, const std::string& worker) {
+  return LeaseText(row) + " has " + worker + " from " + UtcText(row.start) + " on";
+}
+
 std::string LeaseProblem(const State& state, const job::JobSpec& spec) {
   if (!spec.resources.lease) return "";
   const std::string& name = *spec.resources.lease;

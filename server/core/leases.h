@@ -10,7 +10,8 @@
 //
 // A lease's own jobs are told lease_warning before its end. They are stopped lease_grace before it,
 // and end as LEASE_ENDED; so do those that had not begun. Leases go by wall time, as calendars do:
-// where the clock jumps, they jump.
+// where the clock jumps, they jump. Workers that hear nothing keep both by themselves
+// (last_moment.h).
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,9 @@ const Lease* FindLease(const State& state, const std::string& name);
 const Lease* FindLease(const State& state, int64_t id);
 // "lease 'lab' of ann".
 std::string LeaseText(const LeaseRow& row);
+// "lease 'lab' of ann ends 2026-12-01 14:00 UTC"; "… has a/0 from … on".
+std::string LeaseEndText(const LeaseRow& row);
+std::string LeaseStartText(const LeaseRow& row, const std::string& worker);
 // Why a job with this spec can't run under the lease that it names; empty: it can, or names none.
 std::string LeaseProblem(const State& state, const job::JobSpec& spec);
 // Whether jobs may start under it now.

@@ -82,7 +82,8 @@ struct LiveAttempt {
   bool is_late = false;                            // that has passed
   bool may_give_way = false;  // it is preemptible, and has had its minimum (preempt.h)
   bool is_overdue = false;    // it was stopped, and has not ended in the time that it had
-  int64_t given_back = 0;     // of its devices, before its end (gang.cc)
+  std::optional<base::SteadyMicros> told_deadline;  // to its workers, last (last_moment.h)
+  int64_t given_back = 0;                           // of its devices, before its end (gang.cc)
 };
 
 // Where a QUEUED job waits. kNone: it can't be read, and waits for its cancellation. kLeased: for

@@ -8,6 +8,7 @@
 #include "common/estimate/memory_estimate.h"
 #include "common/rank/rank_json.h"
 #include "common/wire/artifact.h"
+#include "common/wire/deadline.h"
 #include "common/wire/device.h"
 #include "common/wire/device_fault.h"
 #include "common/wire/host_rules.h"
@@ -47,6 +48,14 @@ void Write(const coordinator::WelcomeWorker& command, v1::CoordinatorMessage* me
 void Write(const core::StartRank& command, v1::CoordinatorMessage* message) {
   wire::WriteRankKey(command.key, message->mutable_start());
   message->mutable_start()->set_plan_json(job::ToJson(command.plan));
+  if (command.deadline)
+    *message->mutable_start()->mutable_deadline() = wire::ToWire(*command.deadline);
+}
+
+void Write(const core::KeepDeadline& command, v1::CoordinatorMessage* message) {
+  wire::WriteRankKey(command.key, message->mutable_deadline());
+  if (command.deadline)
+    *message->mutable_deadline()->mutable_deadline() = wire::ToWire(*command.deadline);
 }
 
 void Write(const core::SendPeers& command, v1::CoordinatorMessage* message) {

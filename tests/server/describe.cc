@@ -86,7 +86,19 @@ struct Printer {
     if (effect.plan.job.exclusive)
       out << " as " << effect.plan.host_place + 1 << " of " << effect.plan.host_devices.size()
           << " on the host, threads " << effect.plan.threads;
+    if (effect.deadline) Tell(*effect.deadline);
     out << "\n";
+  }
+  // That there is none is told of each rank that was held.
+  void operator()(const KeepDeadline& effect) {
+    if (!effect.deadline) return;
+    out << effect.worker << " <- keep " << Short(effect.key);
+    Tell(*effect.deadline);
+    out << "\n";
+  }
+  void Tell(const job::Deadline& deadline) {
+    out << " for " << deadline.in_us / 1'000'000 << " s and " << deadline.grace_us / 1'000'000
+        << " s grace: " << job::Name(deadline.outcome) << ": " << deadline.message;
   }
   void operator()(const SendPeers& effect) {
     out << effect.worker << " <- peers " << Short(effect.key) << " " << effect.blob << "\n";

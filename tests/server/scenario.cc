@@ -227,6 +227,10 @@ job::ReportBody ParseBody(const Words& words, const job::RankKey& key) {
   if (kind == "outcome") return job::RankOutcome{*job::ParseOutcome(words.at(1)), Join(words, 2)};
   if (kind == "exit") return job::RankExit{.exit_code = number(1, 0)};
   if (kind == "signal") return job::RankExit{.signal = number(1, 0)};
+  if (kind == "deadline")
+    return job::RankExit{.signal = 15,
+                         .deadline = job::ParseOutcome(words.at(1)),
+                         .deadline_message = Join(words, 2)};
   if (kind == "oom_killed") return job::RankExit{.signal = 9, .oom_killed = true};
   if (kind == "lost_record") return job::RankExit{};
   if (kind == "worker_unfit") return job::LaunchFailure{Join(words, 1), true};

@@ -28,7 +28,8 @@
 //                               ENDED_AT | worked FIRST STEPS SECONDS (its own work in each) |
 //                               saved PATH | outcome NAME [MESSAGE]; exit CODE | signal N |
 //                               oom_killed | launch_failure MESSAGE | worker_unfit MESSAGE; ahead
-//                               of it seq=N repeats a number
+//                               of it seq=N repeats a number; deadline OUTCOME MESSAGE: its worker
+//                               ended it so
 //   device NAME… free|dirty     the workers' word
 //   wait SECONDS                that many Ticks
 //   policy JSON                 it starts again with this policy (policy_file.h)

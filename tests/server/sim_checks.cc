@@ -23,6 +23,8 @@ void SimCluster::CheckStep(const Actions& actions) {
   const int64_t preempted = preempted_;
   for (const Persist& row : actions.persist) {
     if (const auto* attempt = std::get_if<AttemptRow>(&row)) WhoGivesWayAllowsIt(*attempt);
+    if (const auto* lease = std::get_if<LeaseRow>(&row))
+      lease_ends_[lease->name] = std::max(lease_ends_[lease->name], lease->end);
   }
   // Whoever gives way ends sooner than was known when others were placed: in a pass before.
   if (preempted_ == preempted) TheFirstInLineIsNotDelayed(state_, now_, placed);
@@ -101,6 +103,19 @@ void SimCluster::ItsDeviceIsItsLeases(const StartRank& start) {
   const Lease* has = ActiveLeaseOf(state_, start.worker);
   const std::optional<std::string>& wants = start.plan.job.resources.lease;
   ASSERT_EQ(has == nullptr ? "" : has->row.name, wants.value_or("")) << Short(start.key);
+}
+
+// No process of a job is there behind its lease's end, though nobody could tell its worker. Nor
+// does it hear that the lease was deleted.
+void SimCluster::NothingOutlivesItsLease() {
+  constexpr base::WallMicros kSecond = 1'000'000;
+  if (clock_jumped_ || losses_ > 0) return;
+  for (SimWorker& worker : workers_) {
+    const SimRank* rank = worker.Running();
+    if (rank == nullptr || rank->lease.empty()) continue;
+    ASSERT_LE(now_.wall, lease_ends_[rank->lease] + kSecond)
+        << Short(rank->key) << " runs on " << worker.name() << " behind " << rank->lease;
+  }
 }
 
 // The labels that the coordinator knows are those of the worker's last Hello.

@@ -87,6 +87,15 @@ bool SimCluster::Settle() {
   return false;
 }
 
+// A deadline is told as of now: no stream stands still for long.
+template <class Told>
+Effect InTimeOf(const SimWorker& worker, Told told) {
+  if constexpr (requires { told.deadline; }) {
+    if (told.deadline) told.deadline->in_us += worker.own_time_us();
+  }
+  return told;
+}
+
 // As the shell does: commit, then perform. A kill before the commit loses the event, one after it
 // the effects. Events that come while the disk is slow share the next commit.
 void SimCluster::Feed(const Event& event) {
@@ -133,7 +142,7 @@ void SimCluster::Perform(const std::vector<Effect>& effects) {
         [&](const auto& value) {
           if constexpr (requires { value.worker; }) {
             SimWorker& worker = Named(value.worker);
-            if (worker.joined()) worker.to_worker.push_back(value);
+            if (worker.joined()) worker.to_worker.push_back(InTimeOf(worker, value));
             if (inspect != nullptr && worker.joined()) worker.asked.insert(inspect->job);
           }
         },
@@ -421,6 +430,8 @@ void SimCluster::Second() {
   now_.wall += 1'000'000;
   now_.steady += 1'000'000;
   latest_wall_ = std::max(latest_wall_, now_.wall);
+  for (SimWorker& worker : workers_) worker.Second(random_);
+  NothingOutlivesItsLease();
   NoticeCuts();
   for (const JobInspected& event : std::exchange(not_looked_, {})) Feed(event);
   Feed(Tick{});

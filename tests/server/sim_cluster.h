@@ -98,6 +98,7 @@ class SimCluster {
   void WhatItFollowsHasEnded(const StartRank& start);
   void ItsDeviceIsNotDrained(const StartRank& start);
   void ItsDeviceIsItsLeases(const StartRank& start);
+  void NothingOutlivesItsLease();
   void Constrain(job::JobSpec* spec);
   void WhoGivesWayAllowsIt(const AttemptRow& attempt);
   void ItsDeviceMeetsItsConstraints(const StartRank& start);
@@ -121,6 +122,7 @@ class SimCluster {
   std::vector<std::vector<Persist>> unsynced_;     // commits since
   int64_t losses_ = 0, late_events_ = 0;
   std::set<std::pair<base::JobId, int64_t>> lost_attempts_;  // whose ranks may run on
+  std::map<std::string, base::WallMicros> lease_ends_;  // by name; the latest that was ever said
   base::WallMicros latest_wall_ = 0;
   bool clock_jumped_ = false;
   bool knows_time_ = true;

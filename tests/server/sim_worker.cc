@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "common/estimate/memory_estimate.h"
@@ -15,6 +16,7 @@ SimWorker::SimWorker(std::string name, std::string host, std::string model, int6
 
 void SimWorker::Receive(const Effect& effect, int64_t now_s, Random& random) {
   if (const auto* start = std::get_if<StartRank>(&effect)) Start(*start, random);
+  if (const auto* keep = std::get_if<KeepDeadline>(&effect)) Keep(*keep);
   if (const auto* stop = std::get_if<StopRank>(&effect)) Stop(*stop, now_s, random);
   if (const auto* ask = std::get_if<InspectJob>(&effect)) Inspect(*ask, random);
   if (const auto* release = std::get_if<ReleaseRank>(&effect)) Release(release->key);
@@ -42,6 +44,8 @@ void SimWorker::Start(const StartRank& start, Random& random) {
   rank.key = start.key;
   rank.world_size = start.plan.world_size;
   rank.trial = start.plan.trial;
+  rank.lease = start.plan.job.resources.lease.value_or("");
+  rank.deadline = start.deadline;
   if (Chance(random, 3)) {
     rank.running = false;
     return Report(rank, job::LaunchFailure{"no such path", Chance(random, 50)});
@@ -52,9 +56,27 @@ void SimWorker::Start(const StartRank& start, Random& random) {
 void SimWorker::Stop(const StopRank& stop, int64_t now_s, Random& random) {
   const auto found = ranks_.find(stop.key);
   if (found == ranks_.end() || !found->second.running) return;
-  SimRank& rank = found->second;
+  EndOrHang(found->second, now_s + stop.grace_us / 1'000'000 + 1, random);
+}
+
+void SimWorker::Keep(const KeepDeadline& keep) {
+  const auto found = ranks_.find(keep.key);
+  if (found != ranks_.end() && !found->second.is_past) found->second.deadline = keep.deadline;
+}
+
+void SimWorker::Second(Random& random) {
+  own_time_us_ += 1'000'000;
+  SimRank* rank = Running();
+  if (rank == nullptr || !rank->deadline || own_time_us_ < rank->deadline->in_us) return;
+  const bool was_past = std::exchange(rank->is_past, true);
+  const bool grace_is_over = own_time_us_ >= rank->deadline->in_us + rank->deadline->grace_us;
+  if (grace_is_over) return End(*rank, {.signal = 9}, random);
+  if (!was_past) EndOrHang(*rank, rank->kill_at_s, random);
+}
+
+void SimWorker::EndOrHang(SimRank& rank, int64_t kill_at_s, Random& random) {
   if (rank.hangs || Chance(random, 20)) {
-    rank.kill_at_s = now_s + stop.grace_us / 1'000'000 + 1;
+    rank.kill_at_s = kill_at_s;
   } else if (Chance(random, 50)) {
     Report(rank, job::RankOutcome{job::Outcome::kCancelled, "stopped", std::nullopt});
     End(rank, {.exit_code = 0}, random);
@@ -91,6 +113,10 @@ void SimWorker::Report(SimRank& rank, job::ReportBody body) {
 void SimWorker::End(SimRank& rank, const job::RankExit& exit, Random& random) {
   rank.running = false;
   job::RankExit told = exit;
+  if (rank.is_past) {
+    told.deadline = rank.deadline->outcome;
+    told.deadline_message = rank.deadline->message;
+  }
   if (Chance(random, 30)) told.age_us = static_cast<int64_t>(random() % 1'000'000'000) - 1'000'000;
   Report(rank, told);
   dirty_ = Chance(random, 10);

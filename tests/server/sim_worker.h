@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -32,6 +33,9 @@ struct SimRank {
   int64_t step = 0;
   int64_t phase = 0;      // 0 started, 1 loading, 2 joining, 3 steps; a trial comes before 1
   int64_t kill_at_s = 0;  // 0: nobody stops it
+  std::string lease;      // that it runs under; empty: none
+  std::optional<job::Deadline> deadline;  // in_us of the worker's own time
+  bool is_past = false;                   // the worker has stopped it for that
   int64_t sequence = 0;
   int64_t points = 0;                 // metric points made so far
   std::vector<RankReported> reports;  // all of them
@@ -49,6 +53,8 @@ class SimWorker {
   // One running rank gets on, dies, or hangs; a rank whose grace is over is killed. `peers_alive`:
   // of its attempt.
   void Advance(int64_t now_s, bool peers_alive, bool with_faults, Random& random);
+  // Its own time goes on, which no jump of a clock touches: it keeps deadlines.
+  void Second(Random& random);
   // kill -9 from outside.
   void Kill(SimRank& rank, Random& random);
   // The host goes down and comes up.
@@ -59,6 +65,7 @@ class SimWorker {
   // The coordinator has its Hello: what it sends goes on this stream, no more on one before.
   void Join() { joined_ = true; }
   void Disconnect();
+  int64_t own_time_us() const { return own_time_us_; }
 
   const std::string& name() const { return name_; }
   bool connected() const { return connected_; }
@@ -75,6 +82,8 @@ class SimWorker {
   void Start(const StartRank& start, Random& random);
   void Stop(const StopRank& stop, int64_t now_s, Random& random);
   void Inspect(const InspectJob& ask, Random& random);
+  void Keep(const KeepDeadline& keep);
+  void EndOrHang(SimRank& rank, int64_t kill_at_s, Random& random);
   void Release(const job::RankKey& key);
   void Acknowledge(const job::RankKey& key, int64_t sequence);
   void Report(SimRank& rank, job::ReportBody body);
@@ -89,6 +98,7 @@ class SimWorker {
   bool joined_ = false;
   bool welcome_ = false;  // reports may be sent
   bool dirty_ = false;
+  int64_t own_time_us_ = 0;
   std::map<job::RankKey, SimRank> ranks_;  // with a record: running, or ended and not released
 };
 

@@ -22,7 +22,10 @@ v1::RankReport AnyReport() {
   v1::RankReport report;
   Fill(&report);
   switch (*rc::gen::inRange(0, 3)) {
-    case 0: Fill(report.mutable_exit()); break;
+    case 0:
+      Fill(report.mutable_exit());
+      report.mutable_exit()->set_deadline(*rc::gen::element("LEASE_ENDED", "TIMEOUT", "PREEMPTED"));
+      break;
     case 1: Fill(report.mutable_launch_failure()); break;
     default:
       report.set_line(job::ToLine(job::RankMessage(job::RankSaved{"final", AnyName(), 3, "r"})));

@@ -9,6 +9,7 @@
 
 #include "common/base/version.h"
 #include "common/wire/artifact.h"
+#include "common/wire/deadline.h"
 #include "common/wire/device.h"
 #include "common/wire/device_fault.h"
 #include "common/wire/host_rules.h"
@@ -30,6 +31,16 @@ std::optional<job::RankKey> KeyOf(const Message& message) {
       wire::ReadRankKey(message.job(), message.attempt(), message.rank());
   if (key) return *key;
   spdlog::error("a message of the coordinator is passed over: {}", key.error().message);
+  return std::nullopt;
+}
+
+// nullopt: it has none. One that can't be read is passed over with a word in the log.
+template <class Message>
+std::optional<job::Deadline> ReadDeadline(const Message& message) {
+  if (!message.has_deadline()) return std::nullopt;
+  base::Result<job::Deadline> deadline = wire::FromWire(message.deadline());
+  if (deadline) return *std::move(deadline);
+  spdlog::error("a deadline of the coordinator's is passed over: {}", deadline.error().message);
   return std::nullopt;
 }
 
@@ -134,7 +145,11 @@ void Agent::Receive(const v1::CoordinatorMessage& message) {
     case v1::CoordinatorMessage::kInspect: return Inspect(message.inspect());
     case v1::CoordinatorMessage::kArtifact: return ReadArtifact(message.artifact());
     case v1::CoordinatorMessage::kStart:
-      if (const auto key = KeyOf(message.start())) StartRank(*key, message.start().plan_json());
+      if (const auto key = KeyOf(message.start())) StartRank(*key, message.start());
+      return;
+    case v1::CoordinatorMessage::kDeadline:
+      if (HeldRank* rank = Find(KeyOf(message.deadline())))
+        rank->Keep(ReadDeadline(message.deadline()));
       return;
     case v1::CoordinatorMessage::kPeers:
       if (HeldRank* rank = Find(KeyOf(message.peers()))) rank->GivePeers(message.peers().blob());
@@ -177,13 +192,13 @@ void Agent::Welcomed(const v1::CoordinatorMessage& message) {
   Pump();
 }
 
-void Agent::StartRank(const job::RankKey& key, const std::string& plan_json) {
+void Agent::StartRank(const job::RankKey& key, const v1::StartRank& message) {
   if (Find(key)) return;  // said again after a reconnect
   spdlog::info("{}: starting", job::ToString(key));
   const std::optional<job::DeviceSample> gpu =
       SampleUsage().gpu;  // and the host's CPU time counts from here
   HeldRank::Launch launch{.host = options_.host,
-                          .plan_json = plan_json,
+                          .plan_json = message.plan_json(),
                           .bind_address = address_,
                           .device_number = device_.info().index,
                           .host_cpus = options_.host_cpus,
@@ -194,6 +209,7 @@ void Agent::StartRank(const job::RankKey& key, const std::string& plan_json) {
                                    .environment = RankEnvironment()}};
   if (gpu) launch.energy_joules = gpu->energy_joules;
   launch.rules = options_.rules;
+  launch.deadline = ReadDeadline(message);
   Hold(key).Start(launch);
 }
 
@@ -290,6 +306,7 @@ void Agent::Tick() {
   std::optional<RankSample> rank_sample;
   OwnProcesses own;
   for (const auto& [key, rank] : held_) {
+    rank->StopIfDue();
     rank->Sample(usage);
     rank->SendLogAgainIfStalled();
     if (!rank->running()) continue;

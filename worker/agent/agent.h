@@ -31,6 +31,7 @@
 namespace trainctl::v1 {
 class ArtifactAsk;
 class InspectAsk;
+class StartRank;
 }  // namespace trainctl::v1
 
 namespace trainctl::agent {
@@ -80,7 +81,7 @@ class Agent {
   void Down(const base::Error& reason);
   void Receive(const v1::CoordinatorMessage& message);
   void Welcomed(const v1::CoordinatorMessage& message);
-  void StartRank(const job::RankKey& key, const std::string& plan_json);
+  void StartRank(const job::RankKey& key, const v1::StartRank& message);
   std::vector<std::string> RankEnvironment() const;
   void Inspect(const v1::InspectAsk& ask);
   void ReadArtifact(const v1::ArtifactAsk& ask);

@@ -1,10 +1,13 @@
 #include "worker/agent/held_rank.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <variant>
 
 #include "common/base/file.h"
 #include "common/job/job_paths.h"
@@ -65,6 +68,7 @@ HeldRank::HeldRank(boost::asio::io_context& io, const base::Clock& clock, const 
       callbacks_(std::move(callbacks)),
       alive_(std::make_shared<bool>(true)),
       relay_(key, folder_),
+      deadline_(folder_, clock),
       keeper_(io, clock, folder_,
               {.on_data = [this] { callbacks_.on_news(); },
                .on_ended = [this](const auto& record) { Ended(record); }},
@@ -111,6 +115,7 @@ base::Status HeldRank::Prepare(const Launch& launch, ShimCommand& command) {
   if (!user->empty()) add("--user", *user);
   for (const std::string& root : plan->roots.read) add("--read-root", root);
   for (const std::string& root : plan->roots.write) add("--write-root", root);
+  deadline_.Set(launch.deadline);
   nlohmann::json attempt = nlohmann::json::object();
   if (launch.energy_joules) attempt["energy_joules_at_start"] = *launch.energy_joules;
   if (const base::Status written =
@@ -122,6 +127,7 @@ base::Status HeldRank::Prepare(const Launch& launch, ShimCommand& command) {
 
 void HeldRank::Adopt() {
   energy_at_start_joules_ = ReadEnergyAtStart(folder_);
+  deadline_.Read();
   keeper_.Adopt();
 }
 
@@ -131,6 +137,16 @@ void HeldRank::GivePeers(const std::string& blob) {
 }
 
 void HeldRank::Stop(double grace_seconds) { keeper_.Terminate(grace_seconds); }
+
+void HeldRank::Keep(const std::optional<job::Deadline>& deadline) { deadline_.Set(deadline); }
+
+void HeldRank::StopIfDue() {
+  if (!running()) return;
+  const std::optional<job::Deadline> come = deadline_.Come();
+  if (!come) return;
+  spdlog::info("{}: stopped, {}", job::ToString(key_), come->message);
+  Stop(static_cast<double>(come->grace_us) / 1e6);
+}
 
 bool HeldRank::gone() const {
   return end_ && std::ranges::all_of(end_->leftover_pids, [](pid_t pid) {
@@ -161,7 +177,7 @@ void HeldRank::Ended(const shim::ExitRecord& record) {
   end_ = record;
   if (seen_running_ && record.launch_error.empty())
     shim::AppendToEndedSpool(folder_, SampleLine(callbacks_.use(), std::nullopt));
-  relay_.SetEnd(ToReport(record, folder_), record.ended_at);
+  relay_.SetEnd(ReportOf(record), record.ended_at);
   end_timer_.expires_after(kEndWaitsForLog);
   end_timer_.async_wait([this, alive = alive_](boost::system::error_code error) {
     if (!*alive || error) return;
@@ -170,6 +186,17 @@ void HeldRank::Ended(const shim::ExitRecord& record) {
   });
   callbacks_.on_ended();
   CheckRemovable();
+}
+
+// With the deadline that ended it.
+job::ReportBody HeldRank::ReportOf(const shim::ExitRecord& record) const {
+  job::ReportBody report = ToReport(record, folder_);
+  const std::optional<job::Deadline> passed = deadline_.Passed();
+  auto* exit = std::get_if<job::RankExit>(&report);
+  if (exit == nullptr || !passed) return report;
+  exit->deadline = passed->outcome;
+  exit->deadline_message = passed->message;
+  return report;
 }
 
 void HeldRank::Sample(const Usage& usage) {

@@ -14,6 +14,7 @@
 #include "common/job/host_rules.h"
 #include "worker/agent/device.h"
 #include "worker/agent/host_sampler.h"
+#include "worker/agent/kept_deadline.h"
 #include "worker/agent/rank_sampler.h"
 #include "worker/agent/relay.h"
 #include "worker/agent/shim_keeper.h"
@@ -47,6 +48,7 @@ class HeldRank {
     ShimCommand shim;                          //
     std::optional<double> energy_joules = {};  // of the GPU now
     job::HostRules rules = {};                 // of the host
+    std::optional<job::Deadline> deadline = {};
   };
 
   HeldRank(boost::asio::io_context& io, const base::Clock& clock, const job::RankKey& key,
@@ -64,6 +66,10 @@ class HeldRank {
   // {"type":"peers"} to the rank; the same blob only once.
   void GivePeers(const std::string& blob);
   void Stop(double grace_seconds);
+  // The deadline that it keeps from now on, whoever is away; nullopt: none.
+  void Keep(const std::optional<job::Deadline>& deadline);
+  // Stops it where its deadline has come. Due now and then.
+  void StopIfDue();
   // The coordinator has no more interest: removable once the rank has ended and its log is
   // delivered, or after a while without that.
   void Release();
@@ -94,6 +100,7 @@ class HeldRank {
   std::string SampleLine(const Usage& usage, const std::optional<RankSample>& rank) const;
   void CheckRemovable();
   void MakeRemovable();
+  job::ReportBody ReportOf(const shim::ExitRecord& record) const;
 
   const base::Clock& clock_;
   const job::RankKey key_;
@@ -101,6 +108,7 @@ class HeldRank {
   const Callbacks callbacks_;
   const std::shared_ptr<bool> alive_;  // of timers whose handlers are queued already
   Relay relay_;
+  KeptDeadline deadline_;
   ShimKeeper keeper_;
   boost::asio::steady_timer end_timer_;
   boost::asio::steady_timer release_timer_;

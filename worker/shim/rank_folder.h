@@ -1,6 +1,7 @@
 // The folder of one rank of one attempt: the whole contract between shim and worker, so that a
 // restarted worker knows all from it.
 //   plan.json          what the rank runs (the worker writes it)
+//   deadline.json      until when it may run (the worker writes it: kept_deadline.h)
 //   scratch            a folder of the rank's own (the worker makes it)
 //   shim.lock          held by the shim with flock(2) as long as it lives
 //   shim.sock          where the shim listens (control_socket.h)
