@@ -19,6 +19,7 @@ struct Piece {
   const char* name;
   int64_t numel;
 };
+constexpr const char* kKinds[] = {"exp_avg", "exp_avg_sq", "exp_avg_absmax", "exp_avg_sq_absmax"};
 constexpr Piece kPieces[] = {{"large", 4352}, {"tail", 4100}, {"small", 300}};
 
 // The generator's numbers(size, seed).
@@ -109,7 +110,7 @@ class AdamW8bitTest : public ::testing::Test {
 
   void ExpectAtBaseline(const Shard& shard, const std::string& prefix, double tolerance) const {
     shard.ForEachPart([&](const Piece& piece, int64_t, int64_t at, int64_t numel) {
-      for (const char* kind : {"exp_avg", "exp_avg_sq", "exp_avg_absmax", "exp_avg_sq_absmax"}) {
+      for (const char* kind : kKinds) {
         const at::Tensor expected = Get(prefix + piece.name + "." + kind),
                          actual = shard.State(kind, at, numel);
         ASSERT_EQ(expected.defined(), actual.defined()) << prefix << piece.name << " " << kind;
@@ -135,6 +136,33 @@ class AdamW8bitTest : public ::testing::Test {
   const c10::NoGradGuard no_grad_;
   files::SafetensorsFile file_;
 };
+
+// A checkpoint has the elements of tensors, and nothing of what lies between them.
+TEST_F(AdamW8bitTest, GoesOnFromItsStateAsIfItHadNotStopped) {
+  Shard whole(at::kFloat, false), resumed(at::kFloat, false);
+  for (int64_t step = 1; step <= 3; ++step) whole.Step(step, at::kFloat);
+  whole.ForEachPart([&](const Piece&, int64_t, int64_t at, int64_t numel) {
+    resumed.master.narrow(0, at, numel).copy_(whole.master.narrow(0, at, numel));
+    for (const char* kind : kKinds) {
+      const at::Tensor saved = whole.State(kind, at, numel);
+      if (saved.defined()) resumed.State(kind, at, numel).copy_(saved);
+    }
+  });
+  for (int64_t step = 4; step <= 12; ++step) {
+    whole.Step(step, at::kFloat);
+    resumed.Step(step, at::kFloat);
+    whole.ForEachPart([&](const Piece& piece, int64_t, int64_t at, int64_t numel) {
+      EXPECT_TRUE(at::equal(resumed.master.narrow(0, at, numel), whole.master.narrow(0, at, numel)))
+          << piece.name << " after step " << step;
+      for (const char* kind : kKinds) {
+        const at::Tensor expected = whole.State(kind, at, numel);
+        if (!expected.defined()) continue;
+        EXPECT_TRUE(at::equal(resumed.State(kind, at, numel), expected))
+            << kind << " of " << piece.name << " after step " << step;
+      }
+    });
+  }
+}
 
 TEST_F(AdamW8bitTest, TheMapsAreBitsandbytes) {
   EXPECT_TRUE(at::equal(ops::DynamicMap(true), Get("map.signed")));

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/amax.h>
+#include <ATen/ops/argmin.h>
 #include <ATen/ops/bucketize.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
@@ -27,6 +28,8 @@ FlatUpdate Part(const FlatUpdate& flat, int64_t begin, int64_t numel) {
   return {flat.master.narrow(0, begin, numel), flat.grad.narrow(0, begin, numel),
           flat.compute.defined() ? flat.compute.narrow(0, begin, numel) : at::Tensor()};
 }
+
+int64_t CodeOfZero(const at::Tensor& map) { return at::argmin(map.abs()).item<int64_t>(); }
 
 // The gradient in fp32, clipped.
 at::Tensor WideGrad(const FlatUpdate& flat, const StepRates& rates) {
@@ -57,6 +60,9 @@ void Encode(const at::Tensor& bounds, const at::Tensor& moments, const at::Tenso
 
 AdamW8bit::AdamW8bit(const OptimizerOptions& options, const std::vector<FlatBuffer>& buffers)
     : spec_(options.spec), engine_(options.engine) {
+  signed_map_ = ops::DynamicMap(/*is_signed=*/true);
+  unsigned_map_ = ops::DynamicMap(/*is_signed=*/false);
+  const int64_t signed_zero = CodeOfZero(signed_map_), unsigned_zero = CodeOfZero(unsigned_map_);
   for (const FlatBuffer& buffer : buffers) {
     std::vector<Run>& runs = runs_.emplace_back();
     for (const Segment& segment : buffer.segments) {
@@ -68,9 +74,14 @@ AdamW8bit::AdamW8bit(const OptimizerOptions& options, const std::vector<FlatBuff
     }
     const at::TensorOptions fp32 = buffer.master.options().dtype(at::kFloat);
     for (Run& run : runs) {
-      run.first = at::zeros({run.numel}, run.is_small ? fp32 : fp32.dtype(at::kByte));
-      run.second = at::zeros_like(run.first);
-      if (run.is_small) continue;
+      if (run.is_small) {
+        run.first = at::zeros({run.numel}, fp32);
+        run.second = at::zeros_like(run.first);
+        continue;
+      }
+      // Zero between tensors as well: a checkpoint does not have what lies there.
+      run.first = at::full({run.numel}, signed_zero, fp32.dtype(at::kByte));
+      run.second = at::full({run.numel}, unsigned_zero, fp32.dtype(at::kByte));
       run.first_absmax = at::zeros({run.numel / kBlock}, fp32);
       run.second_absmax = at::zeros_like(run.first_absmax);
     }
@@ -78,8 +89,8 @@ AdamW8bit::AdamW8bit(const OptimizerOptions& options, const std::vector<FlatBuff
   if (buffers.empty()) return;
   const at::Device device = buffers[0].master.device();
   if (device.is_cuda()) tables_ = ops::DynamicTables(device);
-  signed_map_ = ops::DynamicMap(/*is_signed=*/true).to(device);
-  unsigned_map_ = ops::DynamicMap(/*is_signed=*/false).to(device);
+  signed_map_ = signed_map_.to(device);
+  unsigned_map_ = unsigned_map_.to(device);
   signed_bounds_ = ops::DynamicBounds(signed_map_);
   unsigned_bounds_ = ops::DynamicBounds(unsigned_map_);
 }
