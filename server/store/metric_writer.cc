@@ -103,8 +103,9 @@ MetricWriter::Series MetricWriter::Load(const Key& key, int64_t attempt) {
 
 std::vector<MetricWriter::Series*> MetricWriter::SeriesOf(base::JobId job) {
   std::vector<Key> keys;
-  Statement& select = database_.Prepared("SELECT rank, name, phase FROM series WHERE job = ?");
-  select.Put(job.value);
+  Statement& select =
+      database_.Prepared("SELECT rank, name, phase FROM series WHERE job = ? AND name <> ?");
+  select.Put(job.value, job::Name(job::Metric::kTrialSeconds));
   while (select.Next()) {
     auto& [of_job, rank, name, phase] = keys.emplace_back();
     of_job = job.value;

@@ -63,7 +63,7 @@ class MetricWriter {
   void Insert(std::span<const Row> rows, int64_t attempt);
   Series& Find(const job::RankKey& rank, const job::MetricPoint& point);
   Series Load(const Key& key, int64_t attempt);
-  // Those of the job, from the cache or the store.
+  // The job's, from the cache or the store, of what each attempt tells: a trial is had once.
   std::vector<Series*> SeriesOf(base::JobId job);
   static void BeginAttempt(Series& series, int64_t attempt);
   // By the points that are there.

@@ -245,6 +245,14 @@ void RowWriter::Write(const core::ContinuationRow& row) {
   statement.Run();
 }
 
+void RowWriter::Write(const core::RewindRow& row) {
+  metrics_.Rewind(row);
+  Statement& statement =
+      database_.Prepared("DELETE FROM continuations WHERE job = ? AND step >= ?");
+  ColumnWriter{statement}(row.job, row.step);
+  statement.Run();
+}
+
 void RowWriter::Write(const AuditRow& row) {
   Statement& statement = database_.Prepared(
       "INSERT INTO audit (at, actor, action, subject, address, verdict) VALUES (?, ?, ?, ?, ?, ?)");

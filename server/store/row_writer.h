@@ -40,7 +40,7 @@ class RowWriter {
   void Write(const core::LeaseRow& row);
   void Write(const core::EventRow& row);
   void Write(const core::MetricRows& rows) { metrics_.Write(rows); }
-  void Write(const core::RewindRow& row) { metrics_.Rewind(row); }
+  void Write(const core::RewindRow& row);
   void Write(const core::AckRow& row);
   void Write(const core::ArtefactRow& row);
   void Write(const core::ContinuationRow& row);

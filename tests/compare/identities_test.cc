@@ -46,6 +46,7 @@ class Site {
       const int64_t begin = *rc::gen::inRange(first, end + 1);
       truth.erase(truth.lower_bound(begin), truth.end());
       end = begin + *rc::gen::inRange(1, 20);
+      if (attempt > 1) RC_ASSERT(store_->Apply({{core::RewindRow{{id}, attempt, begin}}, {}}).ok());
       core::MetricRows rows{{{id}, attempt, 0}, {}};
       for (int64_t step = begin; step < end; ++step) {
         truth[step] = AnyStep();

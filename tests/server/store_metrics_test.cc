@@ -180,6 +180,14 @@ TEST_F(StoreMetricsTest, StepsThatWereTrainedInVainAreGone) {
   EXPECT_EQ(Summary().count, 3);
 }
 
+TEST_F(StoreMetricsTest, ATrialsTimeOutlivesARestartFromTheFirstStep) {
+  Put(1, {{"trial_seconds", 0, std::nullopt, std::nullopt, 7, 0}});
+  Rewind(2, 0);
+  ASSERT_EQ(Points().size(), 1u);
+  EXPECT_EQ(Summary().latest, 7);
+  EXPECT_EQ(Summary().count, 1);
+}
+
 TEST_F(StoreMetricsTest, WhatALaterAttemptToldBeforeItsFirstStepStays) {
   Put(1, {{"gpu_utilization", 0, 0, std::nullopt, 90, 0},
           {"gpu_utilization", 5, 0, std::nullopt, 80, 0}});

@@ -290,6 +290,8 @@ TEST_F(SqliteStoreTest, OfTheTextsTheFirstAndTheLastStepAreReadAndALaterAttemptR
             (std::vector<job::RankContinuation>{
                 {9, 0, "a", "a9"}, {9, 1, "b", "b9"}, {29, 0, "a", "again"}, {29, 1, "b", "b29"}}));
   EXPECT_TRUE(reader_->FirstAndLastContinuations({2}).value().empty());
+  Apply({{core::RewindRow{{1}, 2, 20}}, {}});
+  EXPECT_EQ(reader_->FirstAndLastContinuations({1}).value().back().step, 19);
 }
 
 TEST_F(SqliteStoreTest, OfManyEvaluationsTheTextsOfTheFirstAndOfTheNewestAreKept) {
