@@ -5,6 +5,10 @@
 
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tests/checkout.h"
 
@@ -66,6 +70,32 @@ TEST(PolicyFile, TheExampleIsRead) {
   EXPECT_EQ(policy->Of("anna").max_running_devices, 8);
   EXPECT_EQ(policy->Of("anna").max_time_limit_seconds, 86'400);
   EXPECT_EQ(policy->Of("ops").max_queued_jobs, 200);
+}
+
+// The keys that the parser knows, as it tells them of an object with none of them.
+std::vector<std::string> KnownKeys(const std::string& around, const std::string& behind) {
+  const std::string fault = FaultOf(around + R"({"?": 1})" + behind);
+  const std::string_view before = "expected one of ";
+  const size_t begin = fault.find(before) + before.size();
+  std::istringstream list(fault.substr(begin, fault.find_first_of(";\n", begin) - begin));
+  std::vector<std::string> keys;
+  for (std::string key; std::getline(list >> std::ws, key, ',');) keys.push_back(key);
+  return keys;
+}
+
+TEST(PolicyFile, TheExampleHasEveryKey) {
+  std::ostringstream text;
+  text << std::ifstream(checkout::File("deploy/policy.example.json")).rdbuf();
+  for (const auto& [around, behind] :
+       std::vector<std::pair<std::string, std::string>>{{"", ""},
+                                                        {R"({"users": {"*": )", "}}"},
+                                                        {R"({"fair_share": )", "}"},
+                                                        {R"({"preemption": )", "}"},
+                                                        {R"({"retention": )", "}"}}) {
+    const std::vector<std::string> keys = KnownKeys(around, behind);
+    EXPECT_FALSE(keys.empty()) << around;
+    for (const std::string& key : keys) EXPECT_THAT(text.str(), HasSubstr('"' + key + "\":"));
+  }
 }
 
 TEST(PolicyFile, OfAnEmptyPolicyCallsAndTheQueueAloneAreBound) {
