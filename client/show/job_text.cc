@@ -1,7 +1,5 @@
 #include "client/show/job_text.h"
 
-#include <algorithm>
-
 #include "client/show/format.h"
 #include "common/base/size.h"
 #include "common/estimate/lora_targets.h"
@@ -15,15 +13,11 @@
 namespace trainctl::client {
 namespace {
 
-// Of a job that names none: those that LoRA adapts, each once.
-std::string TargetsInForce(const job::LoraSpec& lora, const v1::JobDetail& detail) {
+// Of a job that names none.
+std::string TargetsText(const job::LoraSpec& lora, const v1::JobDetail& detail) {
   const auto inspection = job::InspectionFromJson(detail.inspection_json());
   if (!inspection.ok()) return "all linear layers";
-  std::vector<std::string> names;
-  for (const job::LoraTarget& target : job::LoraTargets(lora, inspection->model)) {
-    if (std::ranges::find(names, target.name) == names.end()) names.emplace_back(target.name);
-  }
-  return Join(names, ",");
+  return Join(job::TargetsInForce(lora, inspection->model), ",");
 }
 
 }  // namespace
@@ -58,7 +52,7 @@ std::vector<std::pair<std::string, std::string>> SettingsOf(const v1::JobDetail&
     return value == "null" || value.empty() || value == "{}";
   });
   for (auto& [key, value] : settings) {
-    if (key == "lora.targets" && value == "[]") value = TargetsInForce(*job->lora, detail);
+    if (key == "lora.targets" && value == "[]") value = TargetsText(*job->lora, detail);
   }
   return settings;
 }

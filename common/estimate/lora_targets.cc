@@ -32,4 +32,12 @@ std::vector<LoraTarget> LoraTargets(const LoraSpec& lora, const ModelShape& shap
   return targets;
 }
 
+std::vector<std::string> TargetsInForce(const LoraSpec& lora, const ModelShape& shape) {
+  std::vector<std::string> names;
+  for (const LoraTarget& target : LoraTargets(lora, shape)) {
+    if (std::ranges::find(names, target.name) == names.end()) names.emplace_back(target.name);
+  }
+  return names;
+}
+
 }  // namespace trainctl::job

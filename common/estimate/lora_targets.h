@@ -1,6 +1,7 @@
 // Which matrices a LoRA job adapts. Pure, thread-safe.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,5 +22,8 @@ struct LoraTarget {
 // The targets named, or all; in the order above, then those of the encoder's units. The head is
 // left out where it is tied to the embedding (naming it there is a problem of check_model.h).
 std::vector<LoraTarget> LoraTargets(const LoraSpec& lora, const ModelShape& shape);
+
+// Their names, each once: what an empty lora.targets stands for.
+std::vector<std::string> TargetsInForce(const LoraSpec& lora, const ModelShape& shape);
 
 }  // namespace trainctl::job

@@ -1,5 +1,6 @@
 #include "common/record/detail_record.h"
 
+#include "common/estimate/lora_targets.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
 #include "common/rank/reduction.h"
@@ -11,10 +12,15 @@
 namespace trainctl::record {
 namespace {
 
-// Of a newer coordinator as it came.
-Json JobAsItRuns(const std::string& text) {
-  const base::Result<job::JobSpec> job = job::FromJson(text);
-  return Parsed(job.ok() ? job::ToJson(job::ResolveJob(*job)) : text);
+// Of a newer coordinator as it came. LoRA's targets are named once the model is known.
+Json JobAsItRuns(const v1::JobDetail& detail) {
+  const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+  if (!job.ok()) return Parsed(detail.job_json());
+  job::JobSpec resolved = job::ResolveJob(*job);
+  const auto inspection = job::InspectionFromJson(detail.inspection_json());
+  if (resolved.lora && inspection.ok())
+    resolved.lora->targets = job::TargetsInForce(*resolved.lora, inspection->model);
+  return Parsed(job::ToJson(resolved));
 }
 
 Json RankJson(const v1::RankView& rank) {
@@ -55,7 +61,7 @@ Json AttemptJson(const v1::AttemptView& attempt) {
 
 Json DetailRecord(const v1::JobDetail& detail) {
   Json record = JobRecord(detail.view());
-  record["job"] = JobAsItRuns(detail.job_json());
+  record["job"] = JobAsItRuns(detail);
   record["inspection"] = Parsed(detail.inspection_json());
   record["prediction"] = Parsed(detail.prediction_json());
   const base::Result<job::Prediction> prediction =

@@ -24,6 +24,10 @@ TEST_F(SubmitTest, ADescriptionNamesTheTargetsOfLoraThatAreInForce) {
               ContainsRegex("lora.targets +q,k,v,o,gate,up,down"));
   EXPECT_THAT(Trainctl({"describe", "j1", "-o", "md"}).out,
               ContainsRegex("lora.targets +\\| q,k,v,o,gate,up,down"));
+  const Json json = Json::parse(Trainctl({"describe", "j1", "-o", "json"}).out);
+  EXPECT_EQ(json["jobs"][0]["job"]["lora"]["targets"],
+            Json({"q", "k", "v", "o", "gate", "up", "down", "head"}))
+      << "so the dashboard shows";
 }
 
 }  // namespace

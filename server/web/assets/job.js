@@ -69,6 +69,11 @@ function rowsOf(value, key, rows) {
   return rows;
 }
 
+// LoRA's targets are named once the model is known.
+function settingText(key, value) {
+  return key === "lora.targets" && value === "[]" ? "all linear layers" : value;
+}
+
 function showDetail() {
   showRows(at("attempts"), detail.attempts.map((attempt) => ({
     key: `${attempt.attempt} ${attempt.outcome}`,
@@ -91,7 +96,7 @@ function showDetail() {
   at("texts-part").hidden = detail.continuations.length === 0;
   const settings = rowsOf(detail.job, "", []);
   showRows(at("settings"), settings.map(([key, value]) => ({
-    key, cells: [element("th", { scope: "row" }, key), cell(value, "name")],
+    key, cells: [element("th", { scope: "row" }, key), cell(settingText(key, value), "name")],
   })));
   drawMemory(detail.memory);
   showChoices(at("rank"), Math.max(1, detail.devices));
