@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +17,8 @@ namespace {
 struct Pattern {
   const char* drawn;
   const char* ascii;
+
+  std::string Text(bool unicode) const { return unicode ? drawn : ascii; }
 };
 constexpr Pattern kPatterns[] = {{"█", "P"}, {"▓", "G"}, {"▒", "O"}, {"▚", "H"}, {"░", "x"}};
 constexpr int kNarrowestBar = 10, kWidestBar = 40;
@@ -35,34 +36,8 @@ bool IsOnDevice(const job::MemoryKind& kind, const BarDevice& device) {
   return kind.is_part && (device.is_cpu || kind.bytes != &job::MemoryByKind::optimizer_cpu);
 }
 
-struct Measured {
-  job::MemoryByKind kinds;
-  int64_t whole = 0;
-  int64_t predicted_peak = 0;  // 0: not known
-};
-
-// At the phase at which what is on the device is most together.
-std::optional<Measured> MostOf(const v1::JobDetail& detail, const BarDevice& device) {
-  std::map<job::Phase, Measured> phases;
-  int64_t predicted_peak = 0;
-  for (const record::MemoryRow& row : record::MemoryRows(detail)) {
-    if (row.kind->bytes == &job::MemoryByKind::peak_allocated)
-      predicted_peak = std::max(predicted_peak, row.predicted.value_or(0));
-    if (!IsOnDevice(*row.kind, device) || !row.measured) continue;
-    Measured& at = phases[row.phase];
-    at.kinds.*row.kind->bytes = *row.measured;
-    at.whole += *row.measured;
-  }
-  if (phases.empty()) return std::nullopt;
-  Measured most = std::ranges::max_element(phases, {}, [](const auto& phase) {
-                    return phase.second.whole;
-                  })->second;
-  most.predicted_peak = predicted_peak;
-  return most;
-}
-
 // Those that the device holds anything of.
-std::vector<Part> PartsOf(const Measured& memory) {
+std::vector<Part> PartsOf(const HeldMemory& memory) {
   std::vector<Part> parts;
   const Pattern* pattern = kPatterns;
   for (const job::MemoryKind& kind : job::kMemoryKinds) {
@@ -74,7 +49,8 @@ std::vector<Part> PartsOf(const Measured& memory) {
   return parts;
 }
 
-std::string BarText(const Measured& memory, int64_t full, int width, const BarLayout& layout) {
+std::string BarText(const HeldMemory& memory, int width, bool unicode) {
+  const int64_t full = std::max({memory.limit, memory.whole, memory.predicted_peak});
   const auto cell_of = [&](int64_t bytes) {
     const double share = static_cast<double>(bytes) / static_cast<double>(full);
     return std::min(width, static_cast<int>(std::lround(share * width)));
@@ -90,22 +66,22 @@ std::string BarText(const Measured& memory, int64_t full, int width, const BarLa
     if (cell == mark) {
       bar += "|";
     } else if (part == parts.end()) {
-      bar += layout.unicode ? " " : ".";
+      bar += unicode ? " " : ".";
     } else {
-      bar += layout.unicode ? part->pattern.drawn : part->pattern.ascii;
+      bar += part->pattern.Text(unicode);
     }
   }
   return bar + "]";
 }
 
 // "█ params 2.10 GiB ▓ grads …"
-std::string LegendText(const Measured& memory, int64_t limit, const BarLayout& layout) {
+std::string LegendText(const HeldMemory& memory, bool unicode) {
   std::string text;
   for (const Part& part : PartsOf(memory)) {
-    text += " " + std::string(layout.unicode ? part.pattern.drawn : part.pattern.ascii) + " " +
-            std::string(part.name) + " " + base::FormatBytes(part.bytes);
+    text += " " + part.pattern.Text(unicode) + " " + std::string(part.name) + " " +
+            base::FormatBytes(part.bytes);
   }
-  if (limit > 0) text += " of " + base::FormatBytes(limit);
+  if (memory.limit > 0) text += " of " + base::FormatBytes(memory.limit);
   if (memory.predicted_peak > 0)
     text += ", | predicted " + base::FormatBytes(memory.predicted_peak);
   return text;
@@ -113,16 +89,48 @@ std::string LegendText(const Measured& memory, int64_t limit, const BarLayout& l
 
 }  // namespace
 
+std::optional<HeldMemory> HeldMemoryOf(const v1::JobDetail& detail, const BarDevice& device) {
+  std::map<job::Phase, HeldMemory> phases;
+  int64_t predicted_peak = 0;
+  for (const record::MemoryRow& row : record::MemoryRows(detail)) {
+    if (row.kind->bytes == &job::MemoryByKind::peak_allocated)
+      predicted_peak = std::max(predicted_peak, row.predicted.value_or(0));
+    if (!IsOnDevice(*row.kind, device) || !row.measured) continue;
+    HeldMemory& at = phases[row.phase];
+    at.kinds.*row.kind->bytes = *row.measured;
+    at.whole += *row.measured;
+  }
+  const auto most =
+      std::ranges::max_element(phases, {}, [](const auto& phase) { return phase.second.whole; });
+  if (most == phases.end() || most->second.whole <= 0) return std::nullopt;
+  HeldMemory memory = most->second;
+  memory.predicted_peak = predicted_peak;
+  const auto device_bytes = device.bytes > 0 ? std::optional(device.bytes) : std::nullopt;
+  memory.limit = record::MemoryLimit(detail, device_bytes).value_or(0);
+  return memory;
+}
+
 std::string MemoryBar(const v1::JobDetail& detail, const BarDevice& device,
                       const BarLayout& layout) {
-  const std::optional<Measured> memory = MostOf(detail, device);
-  if (!memory || memory->whole <= 0) return "";
-  const auto device_bytes = device.bytes > 0 ? std::optional(device.bytes) : std::nullopt;
-  const int64_t limit = record::MemoryLimit(detail, device_bytes).value_or(0);  // 0: not known
-  const int64_t full = std::max({limit, memory->whole, memory->predicted_peak});
+  const std::optional<HeldMemory> memory = HeldMemoryOf(detail, device);
+  if (!memory) return "";
   const int width =
       layout.columns <= 0 ? kWidestBar : std::clamp(layout.columns / 4, kNarrowestBar, kWidestBar);
-  return BarText(*memory, full, width, layout) + LegendText(*memory, limit, layout);
+  return BarText(*memory, width, layout.unicode) + LegendText(*memory, layout.unicode);
+}
+
+std::string ShortMemoryBar(const HeldMemory& memory, bool unicode) {
+  return BarText(memory, kShortBarColumns - 2, unicode);
+}
+
+std::string MemoryBarLegend(bool unicode) {
+  std::string text;
+  const Pattern* pattern = kPatterns;
+  for (const job::MemoryKind& kind : job::kMemoryKinds) {
+    if (!kind.is_part) continue;
+    text += (text.empty() ? "" : " ") + (pattern++)->Text(unicode) + " " + std::string(kind.name);
+  }
+  return text;
 }
 
 }  // namespace trainctl::client

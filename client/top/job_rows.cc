@@ -63,6 +63,11 @@ std::string PeakCell(const v1::JobView& job) {
   return job.peak_allocated_bytes() > 0 ? base::FormatBytes(job.peak_allocated_bytes()) : "";
 }
 
+std::string MemoryCell(const SiteView& site, const std::string& job, const Paper& paper) {
+  const auto memory = site.memory.find(job);
+  return memory == site.memory.end() ? "" : ShortMemoryBar(memory->second, paper.unicode);
+}
+
 std::string WherePhase(const v1::JobView& job) {
   const std::string place = PlacementText(job);
   return place + (place.empty() || job.reason().empty() ? "" : ": ") + job.reason();
@@ -73,14 +78,15 @@ std::vector<std::string> RunningRows(const Drawing& drawing) {
   RowGrid grid({{.header = "RUNNING", .least = 7},
                 {.header = "NAME", .least = 8, .cut = true},
                 {.header = "OWNER", .least = 5, .cut = true, .goes = 6},
-                {.header = "DONE", .goes = 7},
+                {.header = "DONE", .goes = 8},
                 {.header = "STEP", .right = true, .least = 9},
                 {.header = "LOSS", .right = true, .least = 6},
                 {.header = "TOKENS/S", .right = true, .least = 8, .goes = 1},
+                {.header = "MEMORY", .least = kShortBarColumns, .goes = 7},
                 {.header = "PEAK", .right = true, .least = 9, .goes = 2},
                 {.header = "TIME", .right = true, .least = 5, .goes = 3},
                 {.header = "LEFT", .right = true, .least = 6},
-                {.header = "WHERE", .least = 10, .cut = true, .goes = 8}});
+                {.header = "WHERE", .least = 10, .cut = true, .goes = 9}});
   for (const v1::JobView& job : site.running) {
     const bool starts = StateOf(job) != job::JobState::kRunning;
     grid.AddRow({drawing.IdCell(job),
@@ -90,6 +96,7 @@ std::vector<std::string> RunningRows(const Drawing& drawing) {
                  {StepCell(job), starts ? Style::kWarning : Style::kPlain},
                  LossCell(job),
                  RateCell(job),
+                 MemoryCell(site, job.id(), drawing.paper),
                  PeakCell(job),
                  job.started_at() != 0 ? FormatClock(ElapsedSeconds(job, site.time)) : "",
                  job.remaining_seconds() > 0 ? "~" + FormatClock(job.remaining_seconds()) : "",

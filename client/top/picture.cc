@@ -215,6 +215,8 @@ Rows HelpPicture(const Paper& paper) {
       "LEFT    how long a job still needs, by the pace of its steps: a prediction.",
       "STARTS  when a job that waits as the first starts, if others end when expected.",
       "PEAK    the most memory that its tensors took, of the worst rank.",
+      "MEMORY  what the device holds by kind, up to the limit; | is the prediction:",
+      "        " + MemoryBarLegend(paper.unicode),
       "",
       "any key goes back",
   };

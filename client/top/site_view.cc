@@ -69,6 +69,14 @@ void Sort(JobOrder order, std::vector<v1::JobView>* jobs) {
 
 }  // namespace
 
+BarDevice FirstDeviceOf(const SiteView& site, const v1::JobView& job) {
+  for (const v1::WorkerView& worker : site.workers) {
+    if (job.placement_size() > 0 && worker.name() == job.placement(0))
+      return {worker.device().memory_bytes(), KindOf(worker) == job::DeviceKind::kCpu};
+  }
+  return {};
+}
+
 SiteView Arranged(SiteView site, JobOrder order, const std::string& filter) {
   const std::string lower = FoldedCase(filter);
   for (auto* part : {&site.running, &site.queued, &site.ended}) {

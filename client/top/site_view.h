@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client/show/memory_bar.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::client {
@@ -22,16 +23,20 @@ struct SiteView {
   std::string server;
   int64_t time = 0;  // when it was so; wall microseconds
   std::vector<v1::WorkerView> workers;
-  std::vector<v1::JobView> running;        // and starting and stopping; the oldest first
-  std::vector<v1::JobView> queued;         // in the order in which they wait
-  std::vector<v1::JobView> ended;          // the newest end first
-  std::map<std::string, LoadCurve> loads;  // by worker and by host
-  std::string problem;                     // why it is not seen as it is now; empty: it is
+  std::vector<v1::JobView> running;          // and starting and stopping; the oldest first
+  std::vector<v1::JobView> queued;           // in the order in which they wait
+  std::vector<v1::JobView> ended;            // the newest end first
+  std::map<std::string, LoadCurve> loads;    // by worker and by host
+  std::map<std::string, HeldMemory> memory;  // by the id of a job that runs; others are not known
+  std::string problem;                       // why it is not seen as it is now; empty: it is
 
   // In the order in which they are shown.
   std::vector<const v1::JobView*> jobs() const;
   const v1::JobView* Find(const std::string& id) const;  // nullptr: not among them
 };
+
+// The job's first; that of a job without one is not known.
+BarDevice FirstDeviceOf(const SiteView& site, const v1::JobView& job);
 
 // The order of the jobs that run; those that wait and have ended keep theirs.
 enum class JobOrder { kAge, kName, kOwner, kLeft, kPeak };

@@ -11,6 +11,7 @@
 #include "client/show/memory_bar.h"
 #include "client/top/bsc_table.h"
 #include "client/top/log_tail.h"
+#include "client/top/memory_turns.h"
 #include "client/top/picture.h"
 #include "client/verbs/verb.h"
 #include "common/record/worker_record.h"
@@ -22,23 +23,17 @@ constexpr double kFrameSeconds = 1;
 constexpr int64_t kEndedShown = 10;
 constexpr int kFramesOfEnded =
     10;  // those that have ended are asked for as often, or when one ends
-constexpr int kFramesOfDetail = 5;  // the opened job's detail
-
-// Of the job's first device.
-BarDevice DeviceOf(const SiteView& site, const v1::JobView& job) {
-  for (const v1::WorkerView& worker : site.workers) {
-    if (job.placement_size() > 0 && worker.name() == job.placement(0))
-      return {worker.device().memory_bytes(), KindOf(worker) == job::DeviceKind::kCpu};
-  }
-  return {};
-}
+constexpr int kFramesOfDetail = 5;        // the opened job's detail
+constexpr size_t kJobsOfFirstFrame = 16;  // whose memory by kind is read
+constexpr size_t kJobsOfAFrame = 2;
 
 class SiteReader {
  public:
   SiteReader(Api* api, const base::Clock* clock, std::string server)
       : api_(api), clock_(clock), server_(std::move(server)) {}
 
-  base::Result<SiteView> Read() {
+  // And the memory by kind of at most so many jobs.
+  base::Result<SiteView> Read(size_t jobs_of_memory) {
     v1::ListRequest request;
     request.set_unfinished_only(true);
     request.set_load_history(true);
@@ -54,7 +49,9 @@ class SiteReader {
       ended_ = std::move(*ended);
     }
     unfinished_ = unfinished->jobs_size();
-    return SiteViewOf(server_, clock_->Wall(), *unfinished, ended_);
+    SiteView site = SiteViewOf(server_, clock_->Wall(), *unfinished, ended_);
+    memory_.Read(*api_, jobs_of_memory, &site);
+    return site;
   }
 
  private:
@@ -64,6 +61,7 @@ class SiteReader {
   int frames_ = 0;
   int unfinished_ = 0;
   v1::ListResponse ended_;
+  MemoryTurns memory_;
 };
 
 // The site on a screen until somebody leaves it.
@@ -114,8 +112,8 @@ class LiveView {
       screen_->Draw(HelpPicture(paper));
     } else if (log_) {
       const BarLayout layout{.columns = paper.columns, .unicode = paper.unicode};
-      const OpenJob open{log_->lines(), MemoryBar(detail_, DeviceOf(site_, detail_.view()), layout),
-                         detail_};
+      const OpenJob open{log_->lines(),
+                         MemoryBar(detail_, FirstDeviceOf(site_, detail_.view()), layout), detail_};
       screen_->Draw(LogPicture(site_, open, paper, &state_));
     } else {
       screen_->Draw(SitePicture(shown, paper, &state_));
@@ -123,7 +121,7 @@ class LiveView {
   }
 
   void Refresh() {
-    base::Result<SiteView> now = reader_.Read();
+    base::Result<SiteView> now = reader_.Read(log_ ? 0 : kJobsOfAFrame);
     if (now.ok()) {
       site_ = std::move(*now);
     } else {
@@ -223,7 +221,8 @@ class Top : public Verb {
       opened_ = *job;
     }
     SiteReader reader(*api, &context.clock(), context.server);
-    base::Result<SiteView> site = reader.Read();
+    const bool draws_jobs = context.for_people() && columns_.empty() && job_.empty();
+    base::Result<SiteView> site = reader.Read(draws_jobs ? kJobsOfFirstFrame : 0);
     if (!site.ok()) return Fail(context, site.error());
     if (!context.for_people()) return Print(context, ListingOf(*site));
     const std::string opened = opened_.view().id();
@@ -258,7 +257,7 @@ class Top : public Verb {
     LogTail log(state.log_of);
     if (const base::Status read = log.Read(api, opened_.view()); !read.ok()) return read.error();
     const BarLayout layout{.columns = paper.columns, .unicode = paper.unicode};
-    const BarDevice device = DeviceOf(site, opened_.view());
+    const BarDevice device = FirstDeviceOf(site, opened_.view());
     const OpenJob open{log.lines(), MemoryBar(opened_, device, layout), opened_};
     return LogPicture(site, open, paper, &state);
   }

@@ -64,6 +64,14 @@ TEST(MemoryBar, AnOffloadedOptimizerIsInTheMemoryOfACpuSlotAlone) {
             MemoryBar(MeasuredJob(), {80 * kGib}, {.columns = 160}));
 }
 
+TEST(MemoryBar, TheShortOneIsTheBarAlone) {
+  const std::optional<HeldMemory> memory = HeldMemoryOf(MeasuredJob(), {80 * kGib});
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(ShortMemoryBar(*memory, /*unicode=*/false), "[PGOO......]");
+  EXPECT_EQ(MemoryBarLegend(/*unicode=*/false),
+            "P params G grads O optimizer H optimizer_cpu x other");
+}
+
 TEST(MemoryBar, OfAJobThatHasMeasuredNothingIsEmpty) { EXPECT_EQ(MemoryBar({}, {1}, {}), ""); }
 
 }  // namespace
