@@ -163,6 +163,15 @@ class DashboardTest(DashboardCase):
         self.expect_mark_of_the_next_attempt(job)
         self.expect_no_faults()
 
+    def test_settings_name_the_targets_of_lora_that_are_in_force(self):
+        job = self.submit(tiny_job(name="adapted", lora={"r": 8}))
+        self.trainctl("wait", job)
+        self.browser.open(f"{self.address}job?job={job}")
+        shown = "return document.querySelector('#settings').innerText"
+        self.browser.wait(f"{shown}.includes('lora.targets')")
+        self.assertIn('lora.targets\t["q","k","v","o"', self.browser.text("#settings"))
+        self.expect_no_faults()
+
     def expect_utilization_of_ranks(self, job):
         self.skip_without_charts()
         title = "CPU of the ranks"
