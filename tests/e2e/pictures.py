@@ -15,7 +15,7 @@ import browser
 from cluster import TOP, ClusterTest, tiny_job
 from top_test import Tmux
 
-COLUMNS, ROWS = 112, 20
+COLUMNS, ROWS = 124, 20
 CHARACTER, LINE = 8.4, 18  # pixels
 COLOURS = {"31": "#ff8a80", "32": "#7ee787", "33": "#e3b341", "36": "#6cb0f5"}
 WIDTH, SCALE = 1400, 0.55
@@ -23,7 +23,8 @@ FOLDER = TOP / "deploy" / "pictures"
 
 
 def long_job(**changes):
-    return tiny_job(train__max_steps=3000, **changes)
+    """One whose memory fills a good part of its bar."""
+    return tiny_job(train__max_steps=3000, resources__gpu_memory_limit="8MiB", **changes)
 
 
 def spans(line):
