@@ -17,8 +17,10 @@ std::string FirstRowText(const job::Inspection& inspection, const TableLayout& l
     const std::string words = OnOneLine(piece.text);
     text += piece.trained ? "«" + words + "»" : words;
   }
+  const std::string note =
+      row.note.empty() ? "" : WrapLines("Note: " + OnOneLine(row.note), layout.width, kIndent);
   return WrapLines(heading, layout.width, kIndent) + std::string(kIndent, ' ') +
-         WrapLines(text, layout.width, kIndent);
+         WrapLines(text, layout.width, kIndent) + note;
 }
 
 Json FirstRowJson(const job::Inspection& inspection) {
@@ -28,7 +30,8 @@ Json FirstRowJson(const job::Inspection& inspection) {
     pieces.push_back({{"text", piece.text}, {"trained", piece.trained}});
   return {{"tokens", inspection.first_row->tokens},
           {"trained", inspection.first_row->trained},
-          {"pieces", std::move(pieces)}};
+          {"pieces", std::move(pieces)},
+          {"note", inspection.first_row->note}};
 }
 
 }  // namespace trainctl::client

@@ -22,6 +22,7 @@ struct ShownRow {
   int64_t tokens = 0;
   int64_t trained = 0;           // of these
   std::vector<RowPiece> pieces;  // in the row's order; the first of many
+  std::string note;              // what its chat template writes of itself; mostly empty
 };
 
 // What `trainworker --inspect` prints (memory_estimate.h has its JSON), before anything runs.

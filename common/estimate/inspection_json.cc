@@ -94,6 +94,7 @@ constexpr auto kRowFields = [](auto& fields, auto& row) {
   fields.Within("tokens", row.tokens, 0, kMostTokens);
   fields.Within("trained", row.trained, 0, kMostTokens);
   fields.Objects("pieces", row.pieces, kPieceFields);
+  fields.MemberIfAny("note", row.note);
 };
 
 constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {

@@ -6,11 +6,14 @@
 namespace trainctl::client {
 namespace {
 
-job::ShownRow Row() { return {9, 4, {{"<s>Hi\n", false}, {"Ho\t\x1b[31m</s>", true}}}; }
+job::ShownRow Row() {
+  return {9, 4, {{"<s>Hi\n", false}, {"Ho\t\x1b[31m</s>", true}}, "it has a date"};
+}
 
 constexpr char kText[] =
     "First row: 9 tokens; the 4 that count in the loss stand between « and »\n"
-    "  <s>Hi\\n«Ho\\t\\u001b[31m</s>»\n";
+    "  <s>Hi\\n«Ho\\t\\u001b[31m</s>»\n"
+    "Note: it has a date\n";
 
 TEST_F(SubmitTest, ADryRunShowsTheFirstRowAndWhatOfItCounts) {
   job::Inspection inspection = SmallModel(100);
@@ -22,6 +25,7 @@ TEST_F(SubmitTest, ADryRunShowsTheFirstRowAndWhatOfItCounts) {
   const Json json = Json::parse(Trainctl({"submit", file, "--dry-run", "-o", "json"}).out);
   EXPECT_EQ(json["jobs"][0]["first_row"], FirstRowJson(inspection));
   EXPECT_EQ(json["jobs"][0]["first_row"]["pieces"][1]["trained"], true);
+  EXPECT_EQ(json["jobs"][0]["first_row"]["note"], "it has a date");
 }
 
 TEST_F(SubmitTest, ADescriptionShowsTheFirstRowToo) {
@@ -77,6 +81,13 @@ TEST_F(SubmitTest, ADryRunSaysHowManyPicturesAreBrokenWhoseRowsAreLeftOut) {
             std::string::npos);
   const Json json = Json::parse(Trainctl({"submit", file, "--dry-run", "-o", "json"}).out);
   EXPECT_EQ(json["jobs"][0]["broken_pictures"], 3);
+}
+
+TEST(FirstRow, MostHaveNoNote) {
+  job::Inspection inspection;
+  inspection.first_row = Row();
+  inspection.first_row->note = "";
+  EXPECT_TRUE(FirstRowText(inspection, {}).ends_with("</s>»\n"));
 }
 
 TEST(FirstRow, WithoutOneThereIsNoText) {

@@ -6,6 +6,7 @@
 #include "tests/data/small_tokenizers.h"
 #include "worker/rank/data/batches.h"
 #include "worker/rank/data/dataset.h"
+#include "worker/rank/data/inspect.h"
 
 namespace trainctl::data {
 namespace {
@@ -121,6 +122,34 @@ TEST_F(ChatDatasetTest, WithoutANameTheTokenizersOwnTemplateIsUsed) {
               R"({{ '[INST]' + message['content'] + '[/INST]' }}{% else %})"
               R"({{ message['content'] + eos_token }}{% endif %}{% endfor %}")");
   EXPECT_EQ(Labels(*Load(kTwoAnswers), 0), ".............Yes$..............No$.");
+}
+
+TEST_F(ChatDatasetTest, AnInspectionTellsOfTheDateThatTheTemplateWrites) {
+  std::string tokenizer = ByteTokenizerJson();
+  const std::string first = R"("added_tokens": [)";
+  int id = 257;
+  for (const std::string special :
+       {"<s>", "</s>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"}) {
+    tokenizer.insert(tokenizer.find(first) + first.size(), R"({"id": )" + std::to_string(id++) +
+                                                               R"(, "content": ")" + special +
+                                                               R"(", "special": true}, )");
+  }
+  directory_.Write("tokenizer.json", tokenizer);
+  directory_.Write("chat_template.jinja",
+                   R"({{- bos_token }}{%- set date_string = "26 Jul 2024" %})"
+                   R"({{- "Cutting Knowledge Date: December 2023\n" }})"
+                   R"({{- '<|start_header_id|>' + message['role'] + '<|end_header_id|>\n\n' )"
+                   R"(+ message['content'] | trim + '<|eot_id|>' }})");
+  data_.chat_template.reset();
+  data_.path = directory_.Write("data.json", kTwoAnswers);
+  job::JobSpec job{.data = data_};
+  job.model.path = directory_.path();
+  const auto inspection = Inspect(job);
+  ASSERT_TRUE(inspection.ok()) << inspection.error().message;
+  EXPECT_THAT(inspection->first_row->pieces[0].text, HasSubstr("Today Date: 26 Jul 2024\n"));
+  EXPECT_THAT(inspection->first_row->note, HasSubstr("'Today Date: 26 Jul 2024' in each row"));
+  job.data.chat_template = job::ChatTemplate::kMistral;
+  EXPECT_EQ(Inspect(job)->first_row->note, "");
 }
 
 TEST_F(ChatDatasetTest, ATemplateOfTokensThatTheTokenizerLacksIsRefused) {

@@ -215,6 +215,24 @@ TEST(OwnTemplate, Llama3TrimsAndBeginsOnce) {
             "<s><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>");
 }
 
+TEST(OwnTemplate, ADateThatItWritesIsTold) {
+  const auto note = [](const std::string& set_date) {
+    const auto form = RecognizeTemplate(kLlama3 + set_date +
+                                            R"({{- "Cutting Knowledge Date: December 2023\n" }})"
+                                            R"({{- "Today Date: " + date_string + "\n\n" }})",
+                                        kTexts);
+    return form ? form->note : "none of them";
+  };
+  const std::string always = R"({%- set date_string = "26 Jul 2024" %})";
+  const std::string fixed = "the chat template writes 'Today Date: 26 Jul 2024' in each row";
+  EXPECT_EQ(note(always), fixed);                        // Llama 3.1
+  EXPECT_EQ(note(R"({%- if strftime_now is defined %})"  // Llama 3.2
+                 R"({%- set date_string = strftime_now("%d %b %Y") %}{%- else %})" +
+                 always + "{%- endif %}"),
+            fixed + "; transformers would write today's date");
+  EXPECT_EQ(RecognizeTemplate(kLlama3, kTexts)->note, "");
+}
+
 TEST(OwnTemplate, WhatDoesMoreIsNoneOfThem) {
   const std::string im_start = kImStart, llama3 = kLlama3, mistral = kMistralV1;
   for (const std::string& jinja :

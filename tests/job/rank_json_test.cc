@@ -247,13 +247,14 @@ TEST(InspectionJson, TheFirstRowAndTheRevisionAreReadBackAndAbsentWhereThereIsNo
   Inspection inspection;
   EXPECT_EQ(ToJson(inspection).find("first_row"), std::string::npos);
   EXPECT_EQ(ToJson(inspection).find("model_revision"), std::string::npos);
-  inspection.first_row = ShownRow{9, 4, {{"<s>Hi\n", false}, {"Ho</s>", true}}};
+  inspection.first_row = ShownRow{9, 4, {{"<s>Hi\n", false}, {"Ho</s>", true}}, "has a date"};
   inspection.model_revision = "abc";
   const auto read = InspectionFromJson(ToJson(inspection));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->model_revision, "abc");
   EXPECT_EQ(read->first_row->tokens, 9);
   EXPECT_EQ(read->first_row->trained, 4);
+  EXPECT_EQ(read->first_row->note, "has a date");
   ASSERT_EQ(read->first_row->pieces.size(), 2u);
   EXPECT_EQ(read->first_row->pieces[0].text, "<s>Hi\n");
   EXPECT_TRUE(read->first_row->pieces[1].trained);

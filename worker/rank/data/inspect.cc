@@ -6,7 +6,9 @@
 #include "common/base/writable_folder.h"
 #include "common/job/trains.h"
 #include "common/model/model_tensors.h"
+#include "worker/rank/data/boundary_tokens.h"
 #include "worker/rank/data/captions.h"
+#include "worker/rank/data/chat_encoder.h"
 #include "worker/rank/data/dataset.h"
 #include "worker/rank/data/packing.h"
 #include "worker/rank/data/prompts.h"
@@ -47,6 +49,16 @@ base::Status LookAtPictures(const job::JobSpec& job, const Dataset& dataset,
   return base::Ok{};
 }
 
+// What the row's chat template writes of itself. The dataset has been made with it.
+std::string NoteOf(const job::DataSpec& data, const Tokenizer& tokenizer,
+                   const job::ModelShape& model, const std::string& directory) {
+  if (data.format != job::DataFormat::kChat) return "";
+  const auto boundary = ReadBoundaryTokens(tokenizer, model, directory);
+  if (!boundary) return "";
+  const auto encoder = ChatEncoder::Create(data, tokenizer, *boundary, directory);
+  return encoder ? encoder->form().note : "";
+}
+
 // Into the inspection of a model.
 base::Status InspectData(const job::JobSpec& job, const std::string& directory,
                          const CacheFolders& folders, job::Inspection* inspection) {
@@ -78,8 +90,10 @@ base::Status InspectData(const job::JobSpec& job, const std::string& directory,
   }
   inspection->data_digest = dataset->digest;
   // Tokens as they are need no tokenizer, and a folder may have none.
-  if (const auto tokenizer = LoadTokenizer(directory))
+  if (const auto tokenizer = LoadTokenizer(directory)) {
     inspection->first_row = ShowRow(*dataset, 0, **tokenizer);
+    inspection->first_row->note = NoteOf(job.data, **tokenizer, inspection->model, directory);
+  }
   return base::Ok{};
 }
 

@@ -19,6 +19,8 @@ constexpr size_t kMaxTemplateBytes = 1 << 20;
 constexpr size_t kMaxTokenizerConfigBytes = 64 << 20;
 constexpr size_t kLongestMark = 16;
 constexpr char kDates[] = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n";
+constexpr char kDateNote[] = "the chat template writes 'Today Date: 26 Jul 2024' in each row";
+constexpr char kTodayNote[] = "; transformers would write today's date";
 
 // What ChatML's templates say of turns; a default system turn is a literal of its own.
 const std::vector<std::string> kImStartWrites = {
@@ -157,6 +159,7 @@ class TemplateReader {
       return std::nullopt;
     form.default_system = "";
     form.system_preface = kDates;
+    form.note = std::string(kDateNote) + (Has("strftime_now") ? kTodayNote : "");
     return form;
   }
 

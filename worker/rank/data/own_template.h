@@ -15,7 +15,7 @@ namespace trainctl::data {
 // of one template do in ways of their own is in the form: a default system turn (Qwen 2.5,
 // SmolLM2), Llama 3.1's dates, Qwen 3's thoughts, Mistral's spaces.
 // Llama 3.2 writes today's date; here it is the one that Llama 3.1 always writes, so that data stay
-// the same.
+// the same. The form's note tells of it.
 std::optional<ChatForm> RecognizeTemplate(std::string_view jinja, const BoundaryTexts& texts);
 
 // The Jinja text of the tokenizer in the directory: chat_template.jinja, else "chat_template" of

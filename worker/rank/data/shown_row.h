@@ -14,7 +14,7 @@ constexpr size_t kMostShownPieces = 12;
 constexpr size_t kMostPieceBytes = 400;
 
 // The row as a batch has it. Neighbours that count alike are one piece. Of a longer piece the
-// middle is left out; of more pieces all behind the last one.
+// middle is left out; of more pieces all behind the last one. Its note is left empty.
 job::ShownRow ShowRow(const Dataset& dataset, int64_t row_index, const Tokenizer& tokenizer);
 
 }  // namespace trainctl::data
