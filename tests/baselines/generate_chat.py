@@ -145,6 +145,7 @@ def chatml(words):
 FORMS = [
     ("chatml", "smollm", IM, "<|im_start|>", "<|im_end|>", chatml("")),
     ("chatml", "smollm", IM, "<|im_start|>", "<|im_end|>", chatml(SMOLLM)),
+    ("chatml", "llama", IM, "<s>", "<|im_end|>", "{{bos_token}}" + chatml("")),
     ("qwen", "llama3", IM, None, "<|im_end|>", chatml(QWEN)),
     ("qwen", "llama3", IM + ["<think>", "</think>"], None, "<|im_end|>", QWEN3),
     ("llama3", "llama3", HEADERS, "<|begin_of_text|>", "<|eot_id|>", LLAMA3),

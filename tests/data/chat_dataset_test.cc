@@ -159,6 +159,19 @@ TEST_F(ChatDatasetTest, ATemplateOfTokensThatTheTokenizerLacksIsRefused) {
                 directory_.path() + "' does not have; name one: mistral, zephyr, alpaca");
 }
 
+TEST_F(ChatDatasetTest, ANameThatAddsASystemTurnSaysSo) {
+  std::string tokenizer = ByteTokenizerJson();
+  const std::string first = R"("added_tokens": [)";
+  tokenizer.insert(tokenizer.find(first) + first.size(),
+                   R"({"id": 257, "content": "<|im_start|>", "special": true},
+                      {"id": 258, "content": "<|im_end|>", "special": true}, )");
+  directory_.Write("tokenizer.json", tokenizer);
+  directory_.Write("tokenizer_config.json", "{}");
+  data_.chat_template.reset();
+  EXPECT_THAT(MessageOf(kTwoAnswers),
+              HasSubstr("name one: chatml, qwen (adds Qwen 2.5's default system turn)"));
+}
+
 TEST_F(ChatDatasetTest, MalformedRowsAreNamedByFileRowAndKey) {
   const std::string file = directory_.path() + "/data.json: ";
   struct Case {

@@ -165,8 +165,7 @@ TEST(OwnTemplate, WhatStandsAroundTheTurnsTells) {
       "{% set system_message = 'You are helpful.' %}{% endif %}";
   ASSERT_TRUE(RecognizeTemplate(loop, kTexts));
   for (const std::string& jinja :
-       {"{{bos_token}}" + loop,
-        "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
+       {"{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
         "{{ bos_token + '<|im_start|>system\\nYou are Hermes.<|im_end|>\\n' }}{% endif %}" +
             turn + "{% endfor %}",
         loop + "{{ eos_token }}", loop + "\n\nEnd",
@@ -213,6 +212,22 @@ TEST(OwnTemplate, Llama3TrimsAndBeginsOnce) {
   ASSERT_TRUE(form);
   EXPECT_EQ(Rendered(*form, {{Role::kUser, " Hi\n"}}),
             "<s><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>");
+}
+
+TEST(OwnTemplate, ImStartMayBeginWithBos) {
+  for (const std::string& jinja : {"{{bos_token}}" + kImStart, "{{- bos_token }}" + kSmolLm2,
+                                   "{{ bos_token }}" + std::string(kQwen3)}) {
+    const auto form = RecognizeTemplate(jinja, kTexts);
+    ASSERT_TRUE(form) << jinja;
+    EXPECT_TRUE(Rendered(*form, kTold).starts_with("<s><|im_start|>system\nSys<|im_end|>\n"));
+    EXPECT_EQ(RenderChat(*form, kTold)->at(0).special, true);
+    const auto without = RecognizeTemplate(jinja, {"", "</s>"});  // Jinja writes nothing then
+    EXPECT_TRUE(Rendered(*without, kTold).starts_with("<|im_start|>"));
+  }
+  for (const std::string condition : {"messages[0]['role'] == 'system'", "true"}) {
+    EXPECT_FALSE(RecognizeTemplate(
+        "{% if " + condition + " %}{{ bos_token }}{% endif %}" + kImStart, kTexts));
+  }
 }
 
 TEST(OwnTemplate, ADateThatItWritesIsTold) {

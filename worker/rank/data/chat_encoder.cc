@@ -16,6 +16,11 @@ ChatForm FormNamed(job::ChatTemplate name, const BoundaryTokens& boundary) {
   return NamedChatForm(name, boundary.texts, boundary.bos.empty() ? "" : boundary.texts.bos);
 }
 
+// What a named template writes that its name does not tell.
+std::string_view AsideOf(job::ChatTemplate name) {
+  return name == job::ChatTemplate::kQwen ? " (adds Qwen 2.5's default system turn)" : "";
+}
+
 // "name one: chatml, alpaca": those whose special tokens the tokenizer has.
 std::string UsableNames(const Tokenizer& tokenizer, const BoundaryTokens& boundary) {
   std::string names;
@@ -23,7 +28,9 @@ std::string UsableNames(const Tokenizer& tokenizer, const BoundaryTokens& bounda
     const ChatForm form = FormNamed(value, boundary);
     const bool usable = std::ranges::all_of(
         form.specials, [&](const std::string& text) { return tokenizer.IdOf(text) >= 0; });
-    if (usable) names += (names.empty() ? "name one: " : ", ") + std::string(name);
+    if (!usable) continue;
+    names += names.empty() ? "name one: " : ", ";
+    names.append(name).append(AsideOf(value));
   }
   return names.empty() ? "it has the special tokens of none of the built-in ones" : names;
 }

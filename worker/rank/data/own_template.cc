@@ -28,6 +28,7 @@ const std::vector<std::string> kImStartWrites = {
     "'<|im_start|>system\n'+messages[0]['content']+'<|im_end|>\n'",
     "'<|im_start|>assistant\n'+message['content']+'<|im_end|>'",
     "'\n'",
+    "bos_token",
 };
 const std::vector<std::string> kImStartConditions = {
     "loop.first and messages[0]['role']!='system'",
@@ -48,6 +49,7 @@ const std::vector<std::string> kThinkingWrites = {
     "'<|im_start|>'+message['role']+'\n'+content",
     "'<|im_end|>\n'",
     "'\n'",
+    "bos_token",
 };
 const std::vector<std::string> kThinkingSets = {"ns", "index", "content", "reasoning_content"};
 
@@ -84,6 +86,8 @@ class TemplateReader {
   bool BeginsWithBos() const {
     return Has("bos_token") && !outline_.writes.empty() && outline_.writes[0] == "bos_token";
   }
+  // Whatever the turns are.
+  bool AlwaysBeginsWithBos() const { return outline_.text.starts_with("{{bos_token}}"); }
 
   // A default that the template sets itself would be lost.
   bool TakesSystemFromTurns() const {
@@ -136,7 +140,8 @@ class TemplateReader {
   std::optional<ChatForm> ReadImStart() const {
     const bool thinks = Has("last_query_index") && Has("<think>\n'+reasoning_content") &&
                         SaysOnly(kThinkingWrites, kThinkingSets) && SaysSystemOnce();
-    if (!(thinks || IsPlainImStart()) || Has("<|im_sep|>") || Has("bos_token")) return std::nullopt;
+    if (!(thinks || IsPlainImStart()) || Has("<|im_sep|>")) return std::nullopt;
+    if (Has("bos_token") && !AlwaysBeginsWithBos()) return std::nullopt;
     const bool is_qwen = thinks || Has("Alibaba Cloud");
     ChatForm form = NamedChatForm(is_qwen ? ChatTemplate::kQwen : ChatTemplate::kChatml, texts_);
     form.default_system.reset();
@@ -144,6 +149,10 @@ class TemplateReader {
       if (!form.default_system) form.default_system = DefaultSystem(write);
     }
     form.thinks = thinks;
+    if (AlwaysBeginsWithBos() && !texts_.bos.empty()) {
+      form.begin = texts_.bos;
+      form.specials.push_back(texts_.bos);
+    }
     return form;
   }
 
