@@ -1,12 +1,15 @@
 """trainctl generate: texts by a saved model, as a job of its own."""
 
+import os
 import shutil
+import signal
 import unittest
 
 from cluster import TINY, ClusterTest, tiny_job
 
 PROMPTS = ["Give three tips", "What is"]
 EVAL = {"prompts": PROMPTS, "max_new_tokens": 24}
+READ_BYTES = 1 << 16
 
 
 class Generate(ClusterTest):
@@ -40,6 +43,56 @@ class Generate(ClusterTest):
         for prompt in PROMPTS:
             self.assertIn(prompt, for_people.stdout)
         self.assertEqual(self.trainctl("rm", said["id"], "--yes").returncode, 0)
+
+    def first_words(self, generating):
+        """What it shows first of its text, past Python's buffers."""
+        shown = b""
+        while len(shown) <= len(PROMPTS[0]):
+            more = os.read(generating.stdout.fileno(), READ_BYTES)
+            self.assertTrue(more, "it ended before it showed a text")
+            shown += more
+        return shown.decode()
+
+    def long_words(self, job_id):
+        """One text that takes a rank seconds."""
+        return ["generate", job_id, "--prompt", PROMPTS[0], "--max-new-tokens", "2000"]
+
+    def test_a_text_is_shown_as_it_grows_and_is_the_one_that_is_stored(self):
+        job_id, _ = self.trained()
+        with self.start_trainctl(*self.long_words(job_id)) as generating:
+            first = self.first_words(generating)
+            with self.resting_ranks():
+                job = self.job(f"generate-{job_id}")
+                self.assertEqual(job["state"], "RUNNING", job)
+            rest, err = generating.communicate(timeout=120)
+        self.assertEqual(generating.returncode, 0, err)
+        self.assertGreater(len(rest), len("\n"))
+        self.assertEqual(first + rest, PROMPTS[0] + self.texts(job["id"])[0] + "\n")
+
+    def test_ctrl_c_ends_the_showing_and_the_job_goes_on(self):
+        job_id, _ = self.trained()
+        with self.start_trainctl(*self.long_words(job_id)) as generating:
+            first = self.first_words(generating)
+            with self.resting_ranks():
+                generating.send_signal(signal.SIGINT)
+                rest, err = generating.communicate(timeout=60)
+                job = self.job(f"generate-{job_id}")
+        self.assertEqual(generating.returncode, 130, err)
+        self.assertIn(f"Detached: the job goes on. Its texts: trainctl describe {job['id']}\n", err)
+        self.assertEqual(job["state"], "RUNNING", job)
+        self.assertEqual(self.wait_for_end(job["id"])["outcome"], "SUCCEEDED")
+        shown = (first + rest).removesuffix("\n")
+        self.assertTrue((PROMPTS[0] + self.texts(job["id"])[0]).startswith(shown), shown)
+
+    def test_a_saved_model_that_broke_is_said_and_nothing_is_submitted(self):
+        job_id, _ = self.trained()
+        for name in ("model.safetensors", "config.json"):
+            file = self.dir / "model" / name
+            os.truncate(file, file.stat().st_size // 2)
+            broken = self.trainctl(*self.words(job_id))
+            self.assertEqual(broken.returncode, 2, broken.stderr)
+            self.assertIn(f"{file}: ", broken.stderr)
+        self.assertEqual(len(self.json("status")["jobs"]), 1)
 
     def test_an_adapter_is_added_to_its_base_model(self):
         lora = {"r": 4, "alpha": 8, "dropout": 0.0}
