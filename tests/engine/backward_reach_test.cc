@@ -34,6 +34,30 @@ constexpr job::ModelShape kShape{.layers = 3,
                                  .vocab = kVocab,
                                  .max_positions = kLength};
 
+// Rows begin with the placeholders of their picture.
+const job::ModelShape kPictures = {.family = "blip-2",
+                                   .layers = 2,
+                                   .hidden = 32,
+                                   .intermediate = 48,
+                                   .heads = 4,
+                                   .kv_heads = 4,
+                                   .head_dim = 8,
+                                   .vocab = kVocab + 1,
+                                   .max_positions = kLength,
+                                   .tied_head = true,
+                                   .image = job::ImageShape{.side = 28,
+                                                            .patch = 14,
+                                                            .token = kVocab,
+                                                            .vision_layers = 2,
+                                                            .vision_hidden = 48,
+                                                            .vision_intermediate = 80,
+                                                            .vision_heads = 4,
+                                                            .queries = 3,
+                                                            .qformer_layers = 2,
+                                                            .qformer_hidden = 32,
+                                                            .qformer_intermediate = 48,
+                                                            .qformer_heads = 4}};
+
 // Remembers in which passes units were begun, and which weights each pass asked for.
 class WatchedParameters : public HeldParameters {
  public:
@@ -106,6 +130,40 @@ std::unique_ptr<model::Model> Make(int64_t checkpoint_every,
                        .value());
 }
 
+// One forward and backward of captions with these parameters.
+void TrainOnPictures(const model::Model& model, WatchedParameters& parameters) {
+  const c10::NoGradGuard no_grad;
+  const at::Tensor ids =
+      at::remainder(at::arange(kRows * kLength) * 37, kVocab).view({kRows, kLength});
+  ids.narrow(1, 0, kPictures.image->queries).fill_(kPictures.image->token);
+  ops::Tape tape(true);
+  ops::Context context{tape, parameters, ops::AtenKernels(), kPictures.norm_eps, false};
+  const int64_t side = kPictures.image->side;
+  model.Loss(context,
+             {.rows = kRows,
+              .length = kLength,
+              .inputs = ids.flatten(),
+              .targets = at::remainder(ids.flatten() + 5, kVocab),
+              .loss_sum = at::zeros({}, at::kDouble),
+              .grad_scale = 1.0 / (kRows * kLength),
+              .images = at::randn({kRows, 3, side, side}, at::detail::createCPUGenerator(3))});
+  tape.Backward();
+  EXPECT_TRUE(parameters.AllUnitsClosed());
+}
+
+// Those whose names begin so.
+std::set<ops::UnitId> UnitsOf(const ops::ParameterTable& table,
+                              const std::vector<std::string>& prefixes) {
+  std::set<ops::UnitId> found;
+  for (const std::string& prefix : prefixes) {
+    const size_t before = found.size();
+    for (size_t unit = 0; unit < table.units.size(); ++unit)
+      if (table.units[unit].name.starts_with(prefix)) found.insert(static_cast<ops::UnitId>(unit));
+    EXPECT_GT(found.size(), before) << prefix;
+  }
+  return found;
+}
+
 // The parameters one of whose pieces has this in its name.
 std::set<ops::ParamId> Named(const ops::ParameterTable& table, const std::string& part) {
   std::set<ops::ParamId> found;
@@ -133,6 +191,52 @@ TEST(BackwardReach, LoraOnTheHeadAloneRunsNoBlocksBackward) {
       EXPECT_GT(watched.grad(adapter).abs().sum().item<float>(), 0);
     }
     EXPECT_THAT(Named(table, "lora_"), Not(IsEmpty()));
+  }
+}
+
+TEST(BackwardReach, FrozenPartsRunNoBackwardWhereNothingBelowThemTrains) {
+  struct Case {
+    std::vector<std::string> freeze, rest;  // parts; units that run no backward
+  };
+  const std::vector<Case> cases = {
+      {{}, {}},
+      {{"vision"}, {"vision."}},
+      {{"vision", "qformer"}, {"vision.", "qformer."}},
+      {{"vision", "qformer", "projection"}, {"vision.", "qformer.", "projection"}},
+      {{"vision", "projection", "language"}, {"vision."}},
+      {{"qformer"}, {"qformer.embedding"}},  // the pictures, which train, come in above it
+      {{"language"}, {}}};
+  for (const auto& [freeze, rest] : cases) {
+    for (const int64_t checkpoint_every : {0, 1}) {
+      SCOPED_TRACE(testing::PrintToString(freeze) + ", " + std::to_string(checkpoint_every));
+      const auto model =
+          std::move(model::MakeModel(kPictures, {.max_length = kLength,
+                                                 .checkpoint_every = checkpoint_every,
+                                                 .freeze = freeze})
+                        .value());
+      const ops::ParameterTable& table = model->parameters();
+      WatchedParameters watched(Weights(table), FrozenOf(table), FrozenUnitsOf(table));
+      TrainOnPictures(*model, watched);
+      std::set<ops::UnitId> expected;
+      const std::set<ops::UnitId> resting = UnitsOf(table, rest);
+      for (size_t unit = 0; unit < table.units.size(); ++unit) {
+        const auto id = static_cast<ops::UnitId>(unit);
+        if (!resting.contains(id)) expected.insert(id);
+      }
+      EXPECT_EQ(watched.begun[ops::Pass::kBackward], expected);
+      for (const ops::UnitId unit : resting)
+        EXPECT_FALSE(watched.begun[ops::Pass::kRecompute].contains(unit));
+      EXPECT_EQ(watched.begun[ops::Pass::kRecompute].empty(), checkpoint_every == 0);
+
+      WatchedParameters all_the_way(Weights(table), FrozenOf(table));
+      TrainOnPictures(*model, all_the_way);
+      for (size_t param = 0; param < table.params.size(); ++param) {
+        const auto id = static_cast<ops::ParamId>(param);
+        if (!table.params[param].trainable) continue;
+        EXPECT_TRUE(watched.grad(id).equal(all_the_way.grad(id)))
+            << table.params[param].pieces[0].name;
+      }
+    }
   }
 }
 
