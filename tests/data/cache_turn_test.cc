@@ -32,6 +32,9 @@ class Held {
     EXPECT_EQ(::flock(fd_, LOCK_EX), 0);
   }
   ~Held() { ::close(fd_); }
+  void Name(const std::string& name) const {
+    EXPECT_EQ(::pwrite(fd_, name.data(), name.size(), 8), std::ssize(name));
+  }
   void Tell(int64_t done_bytes) const {
     EXPECT_EQ(::pwrite(fd_, &done_bytes, sizeof done_bytes, 0), sizeof done_bytes);
   }
@@ -47,9 +50,11 @@ TEST(CacheTurn, WhoWaitsFindsWhatTheOtherMade) {
                      .format = job::DataFormat::kText};
   const std::string cache = directory.path() + "/cache";
   std::atomic<int64_t> told = 0;
+  std::vector<std::string> holders;
   const auto load = [&] {
-    return LoadDataset(data, model, directory.path(), 100, cache,
-                       [&](int64_t done, int64_t) { told = done; });
+    return LoadDataset(
+        data, model, directory.path(), 100, cache, [&](int64_t done, int64_t) { told = done; },
+        {.waits_for = [&](const std::string& holder) { holders.push_back(holder); }});
   };
   ASSERT_TRUE(load().ok());
   const fs::path made = TokenFile(cache), aside = directory.path() + "/aside";
@@ -61,13 +66,42 @@ TEST(CacheTurn, WhoWaitsFindsWhatTheOtherMade) {
     const Held held(made.string() + ".turn");
     waits = std::thread([&] { found = load().ok(); });
     constexpr int64_t kDone = 5 << 20;
+    held.Name("j7 (process 12)");
     held.Tell(kDone);
     while (told < kDone) std::this_thread::yield();  // so it waits, and tells what the holder does
+    held.Tell(2 * kDone);
+    while (told < 2 * kDone) std::this_thread::yield();
     fs::rename(aside, made);
     fs::remove(directory.path() + "/tokenizer.json");  // nothing can be made any more
   }
   waits.join();
   EXPECT_TRUE(found);
+  EXPECT_THAT(holders, testing::ElementsAre("j7 (process 12)"));
+}
+
+TEST(CacheTurn, WhoWaitsIsToldForWhomOnce) {
+  const ScratchDirectory directory;
+  const std::string path = directory.path() + "/a";
+  std::vector<std::string> holders;
+  const auto wait = [&] {
+    const CacheTurn waiting(
+        path, {}, {.waits_for = [&](const std::string& holder) { holders.push_back(holder); }},
+        {.poll_ms = 1, .standstill_ms = 20});
+  };
+  {
+    const Held died(path + ".turn");  // and left its name
+    died.Name("j6 (process 11, of a long time ago)");
+    died.Tell(7);
+  }
+  {
+    const CacheTurn turn(path, {}, {.name = "j7 (process 12)"});
+    wait();
+  }
+  wait();  // nobody has it
+  EXPECT_THAT(holders, testing::ElementsAre("j7 (process 12)"));
+  const Held nameless(path + ".turn");
+  wait();
+  EXPECT_THAT(holders, testing::ElementsAre("j7 (process 12)", "another process"));
 }
 
 // Such as one that is stopped: its lock stays for as long as it lives.
@@ -77,11 +111,11 @@ TEST(CacheTurn, AHolderThatStandsStillIsNotWaitedFor) {
   const Held held(path + ".turn");
   held.Tell(7);
   std::vector<int64_t> told;
-  const CacheTurn turn(path, [&](int64_t done) { told.push_back(done); },
+  const CacheTurn turn(path, [&](int64_t done) { told.push_back(done); }, {},
                        {.poll_ms = 1, .standstill_ms = 20});
   EXPECT_THAT(told, testing::ElementsAre(7));
   turn.Tell(8);  // nobody's turn: the holder's word stays
-  CacheTurn again(path, [&](int64_t done) { told.push_back(done); },
+  CacheTurn again(path, [&](int64_t done) { told.push_back(done); }, {},
                   {.poll_ms = 1, .standstill_ms = 20});
   EXPECT_THAT(told, testing::ElementsAre(7, 7));
 }

@@ -14,6 +14,13 @@ struct TurnPatience {
   int64_t standstill_ms = 60'000;
 };
 
+// What those who wait for a turn are told.
+struct TurnTalk {
+  std::string name = {};  // of this process while it has the turn: "j12 (process 345)"
+  // Called once, as soon as another's turn makes this process wait: that one's name, of this host.
+  std::function<void(const std::string& holder)> waits_for = {};
+};
+
 // A turn at making a file, from the constructor, which waits for who has it, to the destructor.
 // Where no lock can be had it waits for nobody. Not thread-safe.
 class CacheTurn {
@@ -22,7 +29,8 @@ class CacheTurn {
   using Progress = std::function<void(int64_t done_bytes)>;
 
   // Locks "<path>.turn", and removes it in the end. While it waits it tells what the holder tells.
-  CacheTurn(const std::string& path, const Progress& waits, const TurnPatience& patience = {});
+  CacheTurn(const std::string& path, const Progress& waits, const TurnTalk& talk = {},
+            const TurnPatience& patience = {});
   ~CacheTurn();
   CacheTurn(const CacheTurn&) = delete;
 
@@ -30,6 +38,8 @@ class CacheTurn {
   void Tell(int64_t done_bytes) const;
 
  private:
+  void TellName(const std::string& name) const;
+
   const std::string path_;
   int fd_ = -1;
 };

@@ -1,5 +1,7 @@
 #include "worker/rank/data/dataset.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -246,7 +248,7 @@ base::Status LeaveOutBroken(Tokenized* content, ProgressTeller* teller,
 base::Result<Dataset> LoadRows(const job::DataSpec& data, const job::ModelShape& model,
                                const std::string& model_directory, int64_t max_seq_length,
                                const std::string& cache_folder, const Progress& progress,
-                               bool looks_at_pictures) {
+                               const TurnTalk& talk, bool looks_at_pictures) {
   if (auto fits = CheckModel(data, model, model_directory); !fits) return fits.error();
   const auto data_files = FindDataFiles(data);
   if (!data_files) return data_files.error();
@@ -266,9 +268,9 @@ base::Result<Dataset> LoadRows(const job::DataSpec& data, const job::ModelShape&
     if (known->CheckUnchanged()) known->KeepDigest(cache_folder, dataset.digest);
   }
   const RowProgress tell = [&](int64_t done_bytes) { teller.Tell(bytes + done_bytes); };
-  auto content = ReadContent(
-      *data_files, std::move(*opened),
-      {data, model, model_directory, max_seq_length, dataset.digest, cache_folder, tell, *known});
+  auto content = ReadContent(*data_files, std::move(*opened),
+                             {data, model, model_directory, max_seq_length, dataset.digest,
+                              cache_folder, tell, *known, talk});
   if (!content) return content.error();
   if (auto same = known->CheckUnchanged(); !same) return same.error();
   teller.Tell(2 * bytes);
@@ -289,6 +291,7 @@ base::Result<Dataset> LoadRows(const job::DataSpec& data, const job::ModelShape&
 base::Result<Dataset> SampleRows(const job::DataSpec& data, const job::ModelShape& model,
                                  const std::string& model_directory, int64_t max_seq_length,
                                  const std::string& cache_folder, const SampleSize& size) {
+  const TurnTalk talk{.name = "an inspection (process " + std::to_string(::getpid()) + ")"};
   const auto data_files = FindDataFiles(data);
   if (!data_files) return data_files.error();
   const auto known = KnownFiles::Of(data_files->paths);
@@ -296,13 +299,14 @@ base::Result<Dataset> SampleRows(const job::DataSpec& data, const job::ModelShap
   auto opened = OpenAll(*data_files);
   if (!opened) return opened.error();
   if (BytesOf(*opened) < size.least_bytes || !CanBeSampled(data.format, *data_files))
-    return LoadRows(data, model, model_directory, max_seq_length, cache_folder, {}, false);
+    return LoadRows(data, model, model_directory, max_seq_length, cache_folder, {}, talk, false);
   if (auto fits = CheckModel(data, model, model_directory); !fits) return fits.error();
   Dataset dataset;
   dataset.digest = SampledDigest(*opened);
   const RowProgress untold = [](int64_t) {};
-  const Source source{data,           model,        model_directory, max_seq_length,
-                      dataset.digest, cache_folder, untold,          *known};
+  const Source source{data,           model,          model_directory,
+                      max_seq_length, dataset.digest, cache_folder,
+                      untold,         *known,         talk};
   if (data.format == job::DataFormat::kBin) {  // rows follow from the file's size
     auto content = ReadBinContent(std::move(opened->front()), source, kSampledBlocks);
     if (!content) return content.error();
@@ -350,10 +354,12 @@ base::Result<Dataset> WithValidation(const job::DataSpec& data, const Load& load
 
 base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model,
                                   const std::string& model_directory, int64_t max_seq_length,
-                                  const std::string& cache_folder, const Progress& progress) {
+                                  const std::string& cache_folder, const Progress& progress,
+                                  const TurnTalk& talk) {
   CHECK(max_seq_length > 0) << max_seq_length;
   return WithValidation(data, [&](const job::DataSpec& spec) {
-    return LoadRows(spec, model, model_directory, max_seq_length, cache_folder, progress, true);
+    return LoadRows(spec, model, model_directory, max_seq_length, cache_folder, progress, talk,
+                    true);
   });
 }
 

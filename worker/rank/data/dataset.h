@@ -12,6 +12,7 @@
 #include "common/job/job.h"
 #include "common/model/model_shape.h"
 #include "worker/rank/data/broken_pictures.h"
+#include "worker/rank/data/cache_turn.h"
 #include "worker/rank/data/kept_list.h"
 #include "worker/rank/data/masked_tokens.h"
 #include "worker/rank/data/picture_spool.h"
@@ -79,7 +80,7 @@ struct Dataset {
 // progress: told from time to time, on the calling thread, how many of a total of bytes are done.
 // The file counts twice: once for its digest, once for its tokens. It counts a third time where
 // pictures are decoded. While another process makes the same tokens it tells how far that one is.
-// May be empty.
+// May be empty. talk: who then waits for whom, on the calling thread too.
 //
 // Errors: kNotFound (no data file, no tokenizer), kIo, kInvalid. kInvalid: a token beyond the
 // model's vocabulary, no rows, or none with a token that counts; pictures that the model does not
@@ -89,7 +90,7 @@ struct Dataset {
 base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model,
                                   const std::string& model_directory, int64_t max_seq_length,
                                   const std::string& cache_folder = "",
-                                  const Progress& progress = {});
+                                  const Progress& progress = {}, const TurnTalk& talk = {});
 
 // What a data set of at least size.least_bytes holds, by some rows from here and there, in a few
 // seconds: sample_of says how many those stand for. Its digest is one of sizes and samples. Of

@@ -149,7 +149,7 @@ base::Result<SampledContent> SampleList(const files::MappedFile& file, const Sam
   auto tokens =
       TokenizeRows(file,
                    {first_rows, source.model, source.model_directory, source.max_seq_length,
-                    source.digest, source.cache_folder, count, source.files},
+                    source.digest, source.cache_folder, count, source.files, source.talk},
                    count);
   if (!tokens) return tokens.error();
   const bool is_all = std::ssize(tokens->rows) < size.first_rows;
@@ -221,7 +221,7 @@ base::Result<Tokenized> Cached(const Source& source, const Make& make) {
   const std::string key = CacheKey(source);
   const auto find = [&] { return FindCachedTokens(source.cache_folder, key, source.model.vocab); };
   if (auto cached = find()) return std::move(*cached);
-  const CacheTurn turn(CachedTokensPath(source.cache_folder, key), source.progress);
+  const CacheTurn turn(CachedTokensPath(source.cache_folder, key), source.progress, source.talk);
   if (auto cached = find()) return std::move(*cached);
   const RowProgress told = [&](int64_t done_bytes) {
     turn.Tell(done_bytes);
@@ -229,7 +229,7 @@ base::Result<Tokenized> Cached(const Source& source, const Make& make) {
   };
   base::Result<Tokenized> made =
       make({source.data, source.model, source.model_directory, source.max_seq_length, source.digest,
-            source.cache_folder, told, source.files});
+            source.cache_folder, told, source.files, source.talk});
   if (!made) return made.error();
   // Else tokens of other bytes would be kept under these bytes' digest.
   if (auto same = source.files.CheckUnchanged(); !same) return same.error();

@@ -8,6 +8,7 @@
 #include "common/base/result.h"
 #include "common/job/job.h"
 #include "common/model/model_shape.h"
+#include "worker/rank/data/cache_turn.h"
 #include "worker/rank/data/data_files.h"
 #include "worker/rank/data/json_rows.h"
 #include "worker/rank/data/known_files.h"
@@ -27,6 +28,7 @@ struct Source {
   const std::string& cache_folder;
   const RowProgress& progress;
   const KnownFiles& files;
+  const TurnTalk& talk;
 };
 
 // Consecutive rows of max_seq_length tokens; a rest of one token, which predicts nothing, is

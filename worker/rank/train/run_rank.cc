@@ -127,6 +127,7 @@ class RankRun {
  private:
   void OpenDevice();
   data::Dataset ReadData(const job::ModelShape& shape);
+  data::TurnTalk TokenTurn();
   void TellOfSkipped(const data::Dataset& dataset);
   data::Prompts ReadPrompts(const job::ModelShape& shape) const;
   void Join();
@@ -165,11 +166,24 @@ data::Dataset RankRun::ReadData(const job::ModelShape& shape) {
   };
   data::Dataset dataset =
       Take(data::LoadDataset(spec.data, shape, spec.model.path, spec.train.max_seq_length,
-                             surroundings_.folders.tokens, progress),
+                             surroundings_.folders.tokens, progress, TokenTurn()),
            "data.path");
   if (plan_.rank == 0 && spec.data.on_broken_picture == job::OnBrokenPicture::kSkip)
     TellOfSkipped(dataset);
   return dataset;
+}
+
+// Ranks of one job wait for each other each time, and tell how far that one is.
+data::TurnTalk RankRun::TokenTurn() {
+  return {.name = plan_.job_id + " (process " + std::to_string(getpid()) + ")",
+          .waits_for = [this](const std::string& holder) {
+            if (holder.starts_with(plan_.job_id + " ")) return;
+            const std::string text = "waits for " + holder +
+                                     ", which makes the same tokens; goes on without it where it "
+                                     "stands still for a minute";
+            std::fputs((text + "\n").c_str(), stderr);
+            reporter_.Send(job::RankNotice{text});
+          }};
 }
 
 void RankRun::TellOfSkipped(const data::Dataset& dataset) {
