@@ -65,13 +65,14 @@ class Allocation(unittest.TestCase):
         shown = self.slurm("read", *site, "--", "describe", "j1").stdout
         return shown.partition("\nEvents\n")[2]
 
-    def until(self, condition):
+    def until(self, condition, site=None):
         try:
             return self.cluster.until(condition)
         except TimeoutError:
+            site = pathlib.Path(site or self.folder / "trainctl/slurm")
             logs = [
                 f"== {path.name}\n{path.read_text()[-2000:]}"
-                for path in sorted((self.folder / "trainctl/slurm/log").iterdir())
+                for path in sorted((site / "log").iterdir())
             ]
             self.fail("\n".join(["not in time", self.cluster.run("squeue"), *logs]))
 
@@ -108,7 +109,7 @@ class Allocation(unittest.TestCase):
         self.assertIn("it is queued again", log)
         self.assertIn("PREEMPTED", events())
         self.cluster.run("scontrol", "update", f"JobId={number}", "StartTime=now")
-        self.until(lambda: events().count(": goes on from /") == 1)
+        self.until(lambda: events().count(": goes on from /") == 1, site=folder)
         self.assertEqual(self.slurm("down", "--dir", folder).returncode, 0)
 
     def submit(self, **changes):
