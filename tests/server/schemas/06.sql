@@ -1,0 +1,1 @@
+ALTER TABLE artefacts ADD COLUMN record TEXT NOT NULL DEFAULT '';

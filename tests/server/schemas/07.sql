@@ -1,0 +1,2 @@
+CREATE TABLE site (id TEXT NOT NULL) STRICT;
+INSERT INTO site VALUES (lower(hex(randomblob(8))));

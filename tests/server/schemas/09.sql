@@ -1,0 +1,1 @@
+CREATE INDEX ranks_by_host ON ranks (host, device_uuid);

@@ -1,0 +1,1 @@
+CREATE INDEX artefacts_by_path ON artefacts (path);

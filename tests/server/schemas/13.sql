@@ -1,0 +1,6 @@
+CREATE TABLE drains (
+  target TEXT PRIMARY KEY,
+  user TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;

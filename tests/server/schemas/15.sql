@@ -1,0 +1,8 @@
+CREATE TABLE continuations (
+  job INTEGER NOT NULL REFERENCES jobs,
+  step INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  prompt TEXT NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (job, step, place)
+) STRICT, WITHOUT ROWID;

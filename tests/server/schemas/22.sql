@@ -1,0 +1,9 @@
+CREATE TABLE slow_devices (
+  worker TEXT PRIMARY KEY,
+  device_uuid TEXT NOT NULL,
+  job INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  ratio REAL NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
