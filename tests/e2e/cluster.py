@@ -168,12 +168,12 @@ class ClusterTest(Patience, unittest.TestCase):
 
     # ---- trainctl ----
 
-    def address(self):
+    def coordinator_address(self):
         return (self.dir / "coordinator.addr").read_text().strip()
 
     def start_trainctl(self, *arguments, to=subprocess.PIPE):
         command = [BIN / "trainctl", *map(str, arguments)]
-        environment = {**os.environ, "TRAINCTL_SERVER": self.address()}
+        environment = {**os.environ, "TRAINCTL_SERVER": self.coordinator_address()}
         return subprocess.Popen(
             command, stdout=to, stderr=subprocess.PIPE, text=True, env=environment
         )

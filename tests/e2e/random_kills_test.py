@@ -93,14 +93,16 @@ class RandomKills(ClusterTest):
         self.started, self.known_address = [], None
         self.addCleanup(lambda: [process.wait() for process in self.started])  # the last of all
         super().setUp()
-        self.known_address = super().address()
+        self.known_address = super().coordinator_address()
         self.seed = int(os.environ.get("TRAINCTL_KILLS_SEED") or random.randrange(1 << 32))
         print(f"TRAINCTL_KILLS_SEED={self.seed}", flush=True)
         self.random = random.Random(self.seed)
         self.services = [p for p in self.processes() if p.program in SERVICES]
 
-    def address(self):
-        return self.known_address or super().address()  # the file goes with each coordinator
+    def coordinator_address(self):
+        return (
+            self.known_address or super().coordinator_address()
+        )  # the file goes with each coordinator
 
     # ---- the service manager ----
 
