@@ -47,6 +47,14 @@ class Kills(ClusterTest):
         self.expect_failed_and_free(job_id)
         self.assertIn("signal 11", self.job(job_id)["message"])
 
+    def test_a_time_limit_that_ends_while_the_coordinator_is_away_is_kept_by_the_worker(self):
+        job_id = self.running_job(resources__time_limit="5s")
+        self.process("traincoordinator").kill()
+        self.eventually("the rank is ended", 30, lambda: not self.processes("trainrank"))
+        self.up()
+        self.assertEqual(self.wait_for_end(job_id, 30)["outcome"], "TIMEOUT")
+        self.expect_devices_free(60)
+
     def saved_at(self):
         """When each checkpoint that is there was written, by its folder."""
         times = {}
