@@ -72,12 +72,17 @@ void MetricWriter::Forget() {
 }
 
 MetricWriter::Series& MetricWriter::Find(const job::RankKey& rank, const job::MetricPoint& point) {
-  const std::tuple key(rank.job.value, point.rank.value_or(kGang), std::string_view(point.name),
-                       point.phase);
+  return Find(std::tuple(rank.job.value, point.rank.value_or(kGang), std::string_view(point.name),
+                         point.phase),
+              rank.attempt);
+}
+
+template <class AnyKey>
+MetricWriter::Series& MetricWriter::Find(const AnyKey& key, int64_t attempt) {
   const auto found = series_.find(key);
   if (found != series_.end()) return found->second;
   const Key own(key);
-  return series_.emplace(own, Load(own, rank.attempt)).first->second;
+  return series_.emplace(own, Load(own, attempt)).first->second;
 }
 
 MetricWriter::Series MetricWriter::Load(const Key& key, int64_t attempt) {
@@ -112,11 +117,7 @@ std::vector<MetricWriter::Series*> MetricWriter::SeriesOf(base::JobId job) {
     ColumnReader(database_, select)(rank, name, phase);
   }
   std::vector<Series*> all;
-  for (const Key& key : keys) {
-    auto found = series_.find(key);
-    if (found == series_.end()) found = series_.emplace(key, Load(key, 0)).first;
-    all.push_back(&found->second);
-  }
+  for (const Key& key : keys) all.push_back(&Find(key, 0));
   return all;
 }
 

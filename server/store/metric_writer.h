@@ -62,8 +62,11 @@ class MetricWriter {
   // Many rows a statement: each statement costs about as much as a row.
   void Insert(std::span<const Row> rows, int64_t attempt);
   Series& Find(const job::RankKey& rank, const job::MetricPoint& point);
+  // From the cache or the store. attempt: of a series that is new.
+  template <class AnyKey>
+  Series& Find(const AnyKey& key, int64_t attempt);
   Series Load(const Key& key, int64_t attempt);
-  // The job's, from the cache or the store, of what each attempt tells: a trial is had once.
+  // The job's, of what each attempt tells: a trial is had once.
   std::vector<Series*> SeriesOf(base::JobId job);
   static void BeginAttempt(Series& series, int64_t attempt);
   // By the points that are there.
