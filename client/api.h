@@ -20,6 +20,8 @@ class Api {
   virtual base::Result<v1::GetResponse> Get(const v1::GetRequest& request) = 0;
   virtual base::Result<v1::CancelResponse> Cancel(const v1::CancelRequest& request) = 0;
   virtual base::Result<v1::RemoveResponse> Remove(const v1::RemoveRequest& request) = 0;
+  virtual base::Result<v1::RemoveOutputsResponse> RemoveOutputs(
+      const v1::RemoveOutputsRequest& request) = 0;
   virtual base::Result<v1::CompareResponse> Compare(const v1::CompareRequest& request) = 0;
   virtual base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) = 0;
   virtual base::Result<v1::EarlierRunsResponse> EarlierRuns(
@@ -32,6 +34,7 @@ class Api {
   virtual base::Result<v1::ReadArtifactResponse> ReadArtifact(
       const v1::ReadArtifactRequest& request) = 0;
   virtual base::Result<v1::WorkersResponse> Workers() = 0;
+  virtual base::Result<v1::SignInResponse> SignIn() = 0;
   virtual base::Result<v1::AuditResponse> Audit(const v1::AuditRequest& request) = 0;
   virtual base::Result<v1::BackupResponse> Backup(const v1::BackupRequest& request) = 0;
   virtual base::Result<v1::CreateLeaseResponse> CreateLease(
@@ -47,6 +50,7 @@ class Api {
   virtual base::Result<v1::ListTokensResponse> ListTokens() = 0;
   virtual base::Result<v1::RevokeTokenResponse> RevokeToken(
       const v1::RevokeTokenRequest& request) = 0;
+  virtual base::Result<v1::RevokeHostResponse> RevokeHost(const v1::RevokeHostRequest& request) = 0;
 
   // Streams: on_message is called for each message on the caller's thread; the call returns Ok when
   // the stream ended or on_message returned false.

@@ -22,7 +22,7 @@ namespace {
 const std::set<std::string, std::less<>>& SchemaKeys() {
   static const auto* const keys = [] {
     auto* found = new std::set<std::string, std::less<>>();
-    for (const auto& [key, value] : job::Flatten(job::JobSpec{})) {
+    for (const std::string& key : job::SettingKeys()) {
       for (size_t dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1))
         found->insert(key.substr(0, dot));
       found->insert(key);
@@ -448,7 +448,8 @@ VerbHelp Arguments::Told() const {
   for (const Argument& argument : arguments_) {
     const bool many = argument.kind == Kind::kPositionals || argument.kind == Kind::kWords;
     if (!argument.names.starts_with("-")) {
-      const std::string name = argument.names + (many ? "…" : "");
+      const bool is_choice = argument.names.find('|') != std::string::npos;  // each says its own
+      const std::string name = argument.names + (many && !is_choice ? "…" : "");
       told.usage += argument.required ? " " + name : " [" + name + "]";
     }
     std::string name = Join(Split(argument.names, ','), ", ");

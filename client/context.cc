@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "client/exit_code.h"
+#include "client/show/calendar_time.h"
 
 namespace trainctl::client {
 
@@ -15,10 +16,14 @@ base::Result<Api*> NeedApi(Context& context) {
 }
 
 base::Result<v1::GetResponse> GetJobs(Context& context, const std::string& job) {
-  const base::Result<Api*> api = NeedApi(context);
-  if (!api.ok()) return api.error();
   v1::GetRequest request;
   request.set_job(job);
+  return GetJobs(context, request);
+}
+
+base::Result<v1::GetResponse> GetJobs(Context& context, const v1::GetRequest& request) {
+  const base::Result<Api*> api = NeedApi(context);
+  if (!api.ok()) return api.error();
   return (*api)->Get(request);
 }
 
@@ -33,14 +38,14 @@ base::Result<v1::JobDetail> GetOneJob(Context& context, const std::string& job) 
 
 int Fail(Context& context, const base::Error& error) {
   context.err << Styled("trainctl:", Style::kBad, context.surroundings.err_terminal.layout.colour)
-              << " " << error.message << std::endl;
+              << " " << InLocalTime(error.message) << std::endl;
   return ExitCodeOf(error.code);
 }
 
 void Warn(Context& context, const std::string& message) {
   context.err << Styled("warning:", Style::kWarning,
                         context.surroundings.err_terminal.layout.colour)
-              << " " << message << std::endl;
+              << " " << InLocalTime(message) << std::endl;
 }
 
 void Say(Context& context, const std::string& text) {

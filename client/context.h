@@ -77,6 +77,7 @@ struct Context {
   OutputFormat format = OutputFormat::kTable;
   bool format_given = false;
   std::string server;        // "host:port"; empty: none is known
+  std::string ca_file;       // of a server that is reached with TLS; empty: without
   std::unique_ptr<Api> api;  // null where none is known
 
   const base::Clock& clock() const { return *surroundings.clock; }
@@ -88,6 +89,7 @@ base::Result<Api*> NeedApi(Context& context);
 
 // The job, or the group's jobs, of that id or name. NeedApi's error, and those of Api::Get.
 base::Result<v1::GetResponse> GetJobs(Context& context, const std::string& job);
+base::Result<v1::GetResponse> GetJobs(Context& context, const v1::GetRequest& request);
 
 // The job of that id or name. GetJobs' errors; kInvalid: a group has the name.
 base::Result<v1::JobDetail> GetOneJob(Context& context, const std::string& job);

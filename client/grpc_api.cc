@@ -27,6 +27,7 @@ constexpr double kCallSeconds = 30;
 constexpr double kInspectSeconds = 180;       // a worker reads and tokenizes the whole data file
 constexpr double kBackupSeconds = 24 * 3600;  // the whole database, on a slow disk
 constexpr double kReadSeconds = 90;           // a worker reads from a slow disk
+constexpr double kRemovalSeconds = 3600;      // workers of many hosts remove large files
 constexpr int kMaxMessageBytes = 64 << 20;
 // Then a ping, which gRPC answers however busy the coordinator is. No answer to it: the connection
 // is dead or the coordinator is stopped, and calls and streams end.
@@ -100,6 +101,11 @@ class GrpcApi : public Api {
   base::Result<v1::RemoveResponse> Remove(const v1::RemoveRequest& request) override {
     return Call<v1::RemoveResponse>(&v1::Coordinator::Stub::Remove, request, kCallSeconds);
   }
+  base::Result<v1::RemoveOutputsResponse> RemoveOutputs(
+      const v1::RemoveOutputsRequest& request) override {
+    return Call<v1::RemoveOutputsResponse>(&v1::Coordinator::Stub::RemoveOutputs, request,
+                                           kRemovalSeconds);
+  }
   base::Result<v1::CompareResponse> Compare(const v1::CompareRequest& request) override {
     return Call<v1::CompareResponse>(&v1::Coordinator::Stub::Compare, request, kCallSeconds);
   }
@@ -134,6 +140,10 @@ class GrpcApi : public Api {
     return Call<v1::WorkersResponse>(&v1::Coordinator::Stub::Workers, v1::WorkersRequest(),
                                      kCallSeconds);
   }
+  base::Result<v1::SignInResponse> SignIn() override {
+    return Call<v1::SignInResponse>(&v1::Coordinator::Stub::SignIn, v1::SignInRequest(),
+                                    kCallSeconds);
+  }
   base::Result<v1::AuditResponse> Audit(const v1::AuditRequest& request) override {
     return Call<v1::AuditResponse>(&v1::Coordinator::Stub::Audit, request, kCallSeconds);
   }
@@ -153,6 +163,9 @@ class GrpcApi : public Api {
       const v1::RevokeTokenRequest& request) override {
     return Call<v1::RevokeTokenResponse>(&v1::Coordinator::Stub::RevokeToken, request,
                                          kCallSeconds);
+  }
+  base::Result<v1::RevokeHostResponse> RevokeHost(const v1::RevokeHostRequest& request) override {
+    return Call<v1::RevokeHostResponse>(&v1::Coordinator::Stub::RevokeHost, request, kCallSeconds);
   }
 
   base::Result<v1::CreateLeaseResponse> CreateLease(

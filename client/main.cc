@@ -50,19 +50,28 @@ bool ShowsPictures() {
          (Environment("TERM_PROGRAM") == "WezTerm" && !in_tmux);
 }
 
+// Nothing but lines of text.
+bool IsDumb(const std::string& term) { return term == "dumb" || term == "unknown"; }
+
+// By terminfo's names: DEC's of one colour, and others that say so.
+bool HasColour(const std::string& term) {
+  return !IsDumb(term) && !term.starts_with("vt1") && !term.starts_with("vt2") &&
+         !term.ends_with("-m") && !term.ends_with("-mono") && Environment("NO_COLOR").empty();
+}
+
 Terminal TerminalOf(int file) {
   if (!isatty(file)) return {.unicode = ShowsUnicode()};
-  const bool dumb = Environment("TERM") == "dumb";
+  const std::string term = Environment("TERM");
   winsize size{};
   const bool known = ioctl(file, TIOCGWINSZ, &size) == 0;
   const int width = known ? size.ws_col : 0;
   return {.is_terminal = true,
-          .interactive = !dumb,
+          .interactive = !IsDumb(term),
           .unicode = ShowsUnicode(),
           .pictures = ShowsPictures(),
           .cell_width = width > 0 ? size.ws_xpixel / width : 0,
           .cell_height = known && size.ws_row > 0 ? size.ws_ypixel / size.ws_row : 0,
-          .layout = {.width = width, .colour = !dumb && Environment("NO_COLOR").empty()},
+          .layout = {.width = width, .colour = HasColour(term)},
           .height = known ? size.ws_row : 0};
 }
 

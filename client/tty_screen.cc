@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "client/frame.h"
+#include "client/kept_errors.h"
 #include "client/keys.h"
 #include "client/show/escaping.h"
 
@@ -37,6 +38,7 @@ constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV,
 struct Held {
   int keys = -1;
   termios before{}, raw{};
+  const KeptErrors* errors = nullptr;
 };
 Held held;
 std::atomic<bool> is_held = false;
@@ -54,6 +56,7 @@ void Send(std::string_view bytes) {
 
 void Take() {
   tcsetattr(held.keys, TCSANOW, &held.raw);
+  held.errors->Keep();
   Send(kEnter);
   wants_all = true;
 }
@@ -62,6 +65,7 @@ void GiveBack() {
   if (!is_held.exchange(false)) return;
   Send(kLeave);
   tcsetattr(held.keys, TCSADRAIN, &held.before);
+  held.errors->Tell();
 }
 
 void SetHandler(int signal, void (*handler)(int)) {
@@ -93,25 +97,33 @@ void OnStop(int) {
   errno = error;
 }
 
+// After a stop that asks nobody (SIGSTOP) the shell has had the terminal.
+void OnContinue(int) {
+  const int error = errno;
+  if (is_held) Take();
+  errno = error;
+}
+
 void OnResize(int) { resized = true; }
 
 class TtyScreen : public Screen {
  public:
   explicit TtyScreen(int keys, bool owns_keys) : keys_(keys), owns_keys_(owns_keys) {
+    held.errors = &errors_;
     is_held = true;
     for (size_t i = 0; i < std::size(kEnding); ++i) {
       sigaction(kEnding[i], nullptr, &before_[i]);
       if (before_[i].sa_handler != SIG_IGN) SetHandler(kEnding[i], OnEnding);
     }
     SetHandler(SIGTSTP, OnStop);
+    SetHandler(SIGCONT, OnContinue);
     SetHandler(SIGWINCH, OnResize);
     Take();
   }
   ~TtyScreen() override {
     GiveBack();
     for (size_t i = 0; i < std::size(kEnding); ++i) sigaction(kEnding[i], &before_[i], nullptr);
-    SetHandler(SIGTSTP, SIG_DFL);
-    SetHandler(SIGWINCH, SIG_DFL);
+    for (const int signal : {SIGTSTP, SIGCONT, SIGWINCH}) SetHandler(signal, SIG_DFL);
     if (owns_keys_) close(keys_);
   }
   TtyScreen(const TtyScreen&) = delete;
@@ -176,6 +188,7 @@ class TtyScreen : public Screen {
 
   const int keys_;
   const bool owns_keys_;
+  const KeptErrors errors_;
   struct sigaction before_[std::size(kEnding)]{};
   KeyReader reader_;
   std::vector<std::string> drawn_;

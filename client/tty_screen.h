@@ -2,7 +2,8 @@
 // no line breaks at the right edge. Only rows that changed are sent, so that a slow line bears it.
 //
 // The terminal is as it was before when the object ends, and while Ctrl-Z stops the program. A
-// signal that ends the program finds it so too. At most one object at a time. Not thread-safe;
+// signal that ends the program finds it so too. What is written to stderr meanwhile stands there
+// then (kept_errors.h). At most one object at a time. Not thread-safe;
 // signals may come on any thread.
 #pragma once
 

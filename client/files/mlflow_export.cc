@@ -19,6 +19,7 @@
 #include "client/files/run_again.h"
 #include "client/files/tracked_run.h"
 #include "client/files/tracker_exports.h"
+#include "client/show/character_width.h"
 #include "client/show/decoded.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
@@ -30,7 +31,8 @@
 namespace trainctl::client {
 namespace {
 
-constexpr int kLongestName = 200, kLongestValue = 6000;  // MLflow takes 250 and 6,000
+constexpr size_t kLongestKey = 200, kLongestValue = 6000;  // MLflow takes 250 and 6,000
+constexpr size_t kLongestName = 500;                       // of an experiment
 
 // MLflow's RunStatus.
 enum class RunStatus { kRunning = 1, kScheduled = 2, kFinished = 3, kFailed = 4, kKilled = 5 };
@@ -76,7 +78,7 @@ std::string Exactly(double value) {
 
 // The name of a param or tag is a file's.
 std::string KeyFileOf(const std::string& key) {
-  std::string name = key.substr(0, kLongestName);
+  std::string name = key.substr(0, kLongestKey);
   std::ranges::replace_if(
       name,
       [](unsigned char c) {
@@ -183,7 +185,7 @@ base::Status WriteRun(Api& api, const v1::GetResponse& jobs, const v1::JobDetail
   for (const auto& [key, value] : TagsOf(jobs, detail.view())) run.Append("tags/" + key, value);
   if (const base::Result<job::JobSpec> job = job::FromJson(detail.job_json()); job.ok()) {
     for (const auto& [key, value] : job::Flatten(job::ResolveJob(*job)))
-      run.Append("params/" + KeyFileOf(key), Truncate(value, kLongestValue));
+      run.Append("params/" + KeyFileOf(key), FirstCodePoints(value, kLongestValue));
   }
   run.Append("artifacts/job.json", JobFileText(detail));
   run.Append("artifacts/report.md", JobReport(detail));
@@ -203,7 +205,8 @@ base::Status ExportMlflow(Api& api, const v1::GetResponse& jobs, FolderDraft* dr
             {"experiment_id", experiment},
             {"last_update_time", Millis(first.submitted_at())},
             {"lifecycle_stage", "active"},
-            {"name", Truncate(jobs.group().empty() ? first.name() : jobs.group_name(), 500)}}));
+            {"name", FirstCodePoints(jobs.group().empty() ? first.name() : jobs.group_name(),
+                                     kLongestName)}}));
   if (!written.ok()) return written;
   for (const v1::JobDetail& detail : jobs.jobs()) {
     const base::Status run = WriteRun(api, jobs, detail, draft);

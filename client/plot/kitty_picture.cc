@@ -1,11 +1,9 @@
 #include "client/plot/kitty_picture.h"
 
-#include <zlib.h>
-
 #include <string_view>
 
+#include "client/plot/compressed.h"
 #include "client/show/escaping.h"
-#include "common/base/check.h"
 
 namespace trainctl::client {
 namespace {
@@ -27,20 +25,10 @@ std::string Base64(std::string_view bytes) {
   return text;
 }
 
-std::string Compressed(const std::vector<uint8_t>& bytes) {
-  uLongf size = ::compressBound(bytes.size());
-  std::string out(size, '\0');
-  const int result = ::compress2(reinterpret_cast<Bytef*>(out.data()), &size, bytes.data(),
-                                 bytes.size(), Z_BEST_SPEED);
-  CHECK(result == Z_OK) << "zlib says " << result;
-  out.resize(size);
-  return out;
-}
-
 }  // namespace
 
 std::string KittyPicture(const Raster& raster, int columns, int rows) {
-  const std::string payload = Base64(Compressed(raster.pixels()));
+  const std::string payload = Base64(Compressed(raster.pixels(), /*level=*/1));
   std::string keys = "a=T,q=2,C=1,f=32,o=z,s=" + std::to_string(raster.width()) +
                      ",v=" + std::to_string(raster.height()) + ",c=" + std::to_string(columns) +
                      ",r=" + std::to_string(rows) + ",";

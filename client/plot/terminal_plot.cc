@@ -6,10 +6,10 @@
 #include <cstdlib>
 
 #include "client/plot/dots_of_line.h"
+#include "client/plot/drawing.h"
 #include "client/plot/kitty_picture.h"
 #include "client/plot/raster.h"
 #include "client/plot/sixel_picture.h"
-#include "client/plot/svg.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/show/text_table.h"
@@ -29,7 +29,7 @@ Style StyleOf(size_t curve) { return kStyles[curve % std::size(kStyles)]; }
 char LetterOf(size_t curve) { return static_cast<char>('a' + curve % 26); }
 
 // In pictures.
-Rgb ColourOfCurve(size_t curve) { return ParseRgb(svg::Colour(curve)); }
+Rgb ColourOfCurve(size_t curve) { return ParseRgb(drawn::ColourOf(curve)); }
 
 std::string InColourOfCurve(const std::string& text, size_t curve) {
   const Rgb rgb = ColourOfCurve(curve);

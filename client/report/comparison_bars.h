@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "client/plot/svg_bars.h"
+#include "client/plot/drawn_bars.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::client {

@@ -1,4 +1,5 @@
-#include "client/plot/svg_plot.h"
+#include "client/plot/drawn_plot.h"
+#include "client/plot/svg.h"
 #include "client/report/report.h"
 #include "client/show/markup.h"
 
@@ -31,7 +32,7 @@ struct HtmlPart {
   }
   std::string operator()(const TextTable& part) const { return part.Html(); }
   std::string operator()(const Plot& part) const {
-    return "<figure>\n" + SvgPlot(part) + "</figure>\n";
+    return "<figure>\n" + drawn::SvgOf(drawn::DrawingOf(part)) + "</figure>\n";
   }
 };
 

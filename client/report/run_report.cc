@@ -88,7 +88,7 @@ ReportSection Comparison(const v1::CompareResponse& comparison) {
   section.parts.emplace_back(ComparisonTable(RowsOf(comparison, false)));
   for (const std::string& warning : comparison.warnings())
     section.parts.emplace_back(Paragraph{"Not comparable: " + warning + "."});
-  for (const std::string& line : Split(ComparisonDefinitions(), '\n'))
+  for (const std::string& line : Split(ComparisonDefinitions(comparison), '\n'))
     section.parts.emplace_back(Paragraph{line});
   return section;
 }

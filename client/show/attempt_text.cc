@@ -1,6 +1,7 @@
 #include "client/show/attempt_text.h"
 
 #include "client/show/auto_micro_batch.h"
+#include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_text.h"
@@ -15,7 +16,7 @@ std::string EndText(const v1::AttemptView& attempt) {
   if (text.empty()) text = attempt.outcome().empty() ? "running" : attempt.outcome();
   const std::vector<std::string> causes = Causes(attempt);
   if (!causes.empty()) text += " (" + Join(causes, ", ") + ")";
-  return attempt.message().empty() ? text : text + ": " + attempt.message();
+  return attempt.message().empty() ? text : text + ": " + InLocalTime(attempt.message());
 }
 
 std::string HeldText(const job::OomDetail& oom) {

@@ -1,6 +1,8 @@
 #include "client/show/calendar_time.h"
 
+#include <cctype>
 #include <ctime>
+#include <string_view>
 
 namespace trainctl::client {
 namespace {
@@ -48,6 +50,27 @@ bool IsSame(const std::tm& left, const std::tm& right) {
          left.tm_min == right.tm_min && left.tm_mon == right.tm_mon;
 }
 
+// How long the time is that begins there, "2026-12-01 13:00:05 UTC"; 0: none does.
+size_t TimeAt(std::string_view text) {
+  for (const std::string_view form : {"dddd-dd-dd dd:dd UTC", "dddd-dd-dd dd:dd:dd UTC"}) {
+    if (text.size() < form.size()) continue;
+    size_t same = 0;
+    for (; same < form.size(); ++same) {
+      const bool is_digit = std::isdigit(static_cast<unsigned char>(text[same])) != 0;
+      if (form[same] == 'd' ? !is_digit : text[same] != form[same]) break;
+    }
+    if (same == form.size()) return same;
+  }
+  return 0;
+}
+
+// "(2026-11-30 23:00 UTC)" stands behind the local time already, and what is quoted was typed.
+bool Stays(std::string_view text, size_t at, size_t length) {
+  if (at == 0) return false;
+  const char before = text[at - 1];
+  return before == '\'' || (before == '(' && text.substr(at + length).starts_with(')'));
+}
+
 }  // namespace
 
 base::Result<int64_t> ParseCalendarTime(const std::string& text) {
@@ -80,6 +103,19 @@ std::string LocalAndUtc(int64_t micros) {
   const bool is_other_day = local.tm_mday != utc.tm_mday;
   return Formatted(local, "%Y-%m-%d ") + Formatted(local, minute) + Formatted(local, " %Z") + " (" +
          (is_other_day ? Formatted(utc, "%Y-%m-%d ") : "") + there + ")";
+}
+
+std::string InLocalTime(const std::string& text) {
+  std::string local;
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = TimeAt(std::string_view(text).substr(at));
+    const base::Result<int64_t> time = length > 0 && !Stays(text, at, length)
+                                           ? ParseCalendarTime(text.substr(at, length))
+                                           : base::Error{base::Code::kInvalid, "no time"};
+    local += time.ok() ? LocalAndUtc(*time) : text.substr(at, 1);
+    at += time.ok() ? length : 1;
+  }
+  return local;
 }
 
 std::string LocalDay(int64_t micros) { return Formatted(Local(micros), "%a %Y-%m-%d"); }

@@ -16,6 +16,10 @@ base::Result<int64_t> ParseCalendarTime(const std::string& text);
 // told where there are some.
 std::string LocalAndUtc(int64_t micros);
 
+// A text of the coordinator's with each of its times, "2026-12-01 13:00 UTC", as LocalAndUtc has
+// it. One that LocalAndUtc has written stays, and so does one in quotes.
+std::string InLocalTime(const std::string& text);
+
 // "2026-12-01" and "14:00", local.
 std::string LocalDay(int64_t micros);
 std::string LocalMinute(int64_t micros);

@@ -18,18 +18,26 @@ namespace {
 constexpr int kLongestName = 24;
 constexpr std::string_view kNotComparable = "Not comparable:";
 
-constexpr std::string_view kDefinitions =
-    "* best of the runs that succeeded; percentages are against the base, the first column of "
-    "values.\n"
-    "time: the training loop from the first step to the end of the last, without load, evaluation "
-    "and checkpoints.\n"
-    "tokens/s counts positions up to the longest row of each micro batch; trained tokens/s only "
-    "those that count in the loss.\n"
-    "samples/s and tokens/s: all of the run over its time. seconds per step: the median, without "
-    "the first step.\n"
-    "speed-up: samples/s over the base's; scaling efficiency: that over added devices, of runs "
-    "that differ in devices and strategy alone.\n"
-    "memory: the worst rank's; by kind at the phase where it was largest.\n";
+// What the rows of a section are; of none: what holds for all.
+struct Definition {
+  std::string_view section;
+  std::string_view text;
+};
+constexpr Definition kDefinitions[] = {
+    {"",
+     "* best of the runs that succeeded; percentages are against the base, the first column of "
+     "values.\n"},
+    {"time",
+     "time: the training loop from the first step to the end of the last, without load, evaluation "
+     "and checkpoints.\n"
+     "tokens/s counts positions up to the longest row of each micro batch; trained tokens/s only "
+     "those that count in the loss.\n"
+     "samples/s and tokens/s: all of the run over its time. seconds per step: the median, without "
+     "the first step.\n"
+     "speed-up: samples/s over the base's; scaling efficiency: that over added devices, of runs "
+     "that differ in devices and strategy alone.\n"},
+    {"memory", "memory: the worst rank's; by kind at the phase where it was largest.\n"},
+};
 
 // One line of a spreadsheet a row: the values under the jobs' ids.
 Json FlatRecord(const v1::CompareResponse& response, const v1::CompareRow& row) {
@@ -111,11 +119,7 @@ bool IsCalled(const v1::CompareRow& row, const std::string& key) {
 
 // A row or section that is left out while no run has a value.
 bool IsOfAnyComparison(std::string_view key) {
-  if (key == "changed" || key == "texts") return true;
-  return std::ranges::any_of(job::Metrics(), [&](const job::MetricInfo& metric) {
-    return metric.section != job::Section::kNone &&
-           (metric.name == key || job::Name(metric.section) == key);
-  });
+  return std::ranges::count(KeysOfAnyComparison(), key) > 0;
 }
 
 }  // namespace
@@ -127,6 +131,19 @@ base::Status CheckWhole(const v1::CompareResponse& response) {
   if (is_whole && response.jobs_size() > 0) return base::Ok{};
   return base::Error{base::Code::kInternal,
                      "the coordinator's comparison has rows of another width than its jobs"};
+}
+
+std::vector<std::string_view> KeysOfAnyComparison() {
+  std::vector<std::string_view> keys = {"changed", "texts"};
+  const size_t before_sections = keys.size();
+  for (const job::MetricInfo& metric : job::Metrics()) {
+    if (metric.section == job::Section::kNone) continue;
+    const std::string_view section = job::Name(metric.section);
+    if (std::ranges::count(keys, section) == 0)
+      keys.insert(keys.begin() + before_sections, section);
+    keys.push_back(metric.name);
+  }
+  return keys;
 }
 
 base::Result<std::vector<std::string>> KeepRows(const std::vector<std::string>& keys,
@@ -175,7 +192,8 @@ std::string ComparisonText(const v1::CompareResponse& response, const Comparison
     text += Styled(kNotComparable, Style::kWarning, layout.colour) +
             prose.substr(kNotComparable.size());
   }
-  return text + Styled(WrapLines(kDefinitions, layout.width), Style::kFaint, layout.colour);
+  return text + Styled(WrapLines(ComparisonDefinitions(response), layout.width), Style::kFaint,
+                       layout.colour);
 }
 
 std::string ComparisonMarkdown(const v1::CompareResponse& response, const ComparisonView& view) {
@@ -187,10 +205,20 @@ std::string ComparisonMarkdown(const v1::CompareResponse& response, const Compar
   if (response.same_size() > 0) text += "Same: " + Join(response.same(), ", ") + ".\n\n";
   for (const std::string& warning : response.warnings())
     text += "**" + std::string(kNotComparable) + "** " + warning + ".\n\n";
-  return text + "\\" + std::string(kDefinitions);
+  return text + "\\" + ComparisonDefinitions(response);
 }
 
-std::string_view ComparisonDefinitions() { return kDefinitions; }
+std::string ComparisonDefinitions(const v1::CompareResponse& response) {
+  std::string text;
+  for (const Definition& definition : kDefinitions) {
+    const auto is_of_it = [&](const v1::CompareRow& row) {
+      return row.section() == definition.section;
+    };
+    if (definition.section.empty() || std::ranges::any_of(response.rows(), is_of_it))
+      text += definition.text;
+  }
+  return text;
+}
 
 TextTable ComparisonTable(const v1::CompareResponse& response) {
   std::vector<int> places(static_cast<size_t>(response.jobs_size()));

@@ -22,6 +22,9 @@ using record::RowRecords;
 // kInternal.
 base::Status CheckWhole(const v1::CompareResponse& response);
 
+// What rows of any comparison are called: sections, then what is measured.
+std::vector<std::string_view> KeysOfAnyComparison();
+
 // Leaves the rows of these keys alone, in their order; a section's name stands for all of its rows,
 // "lora" for "lora.r" and the like. Returns keys of rows in which no run has a value yet. kInvalid:
 // no row is ever called so, with a did-you-mean.
@@ -41,8 +44,8 @@ struct ComparisonView {
 std::string ComparisonText(const v1::CompareResponse& response, const ComparisonView& view,
                            const TableLayout& layout);
 std::string ComparisonMarkdown(const v1::CompareResponse& response, const ComparisonView& view);
-// What its words mean, a line each.
-std::string_view ComparisonDefinitions();
+// What the words of its sections mean, a line each.
+std::string ComparisonDefinitions(const v1::CompareResponse& response);
 // Its table alone, the jobs in their order.
 TextTable ComparisonTable(const v1::CompareResponse& response);
 

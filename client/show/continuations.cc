@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <vector>
 
 #include "client/show/compare_cell.h"
 #include "client/show/escaping.h"
@@ -28,6 +30,21 @@ std::string Prompt(const std::string& prompt, const TableLayout& layout) {
   return "  " + Styled(Escaped(OnOneLine(prompt)), Style::kStrong, layout.colour) + "\n";
 }
 
+std::string StepList(const auto& steps) {
+  std::vector<std::string> texts;
+  for (const int64_t step : steps) texts.push_back(WithThousands(step));
+  return Join(texts, ", ");
+}
+
+// What --texts of describe would show beside what is shown.
+std::string OthersKept(const v1::JobDetail& detail, const TableLayout& layout) {
+  std::set<int64_t> others(detail.text_steps().begin(), detail.text_steps().end());
+  for (const v1::Continuation& said : detail.continuations()) others.erase(said.step());
+  if (others.empty()) return "";
+  const std::string line = "  Kept too, for --texts all or --texts STEP: " + StepList(others);
+  return WrapLines(line, layout.width, kIndent);
+}
+
 }  // namespace
 
 std::string OnOneLine(const std::string& text) {
@@ -52,8 +69,10 @@ std::string ContinuationsText(const v1::JobDetail& detail, const TableLayout& la
   }
   std::string text = by_place.empty() ? "" : "\nTexts\n";
   for (const auto& [place, entries] : by_place) text += entries;
-  return text;
+  return text + (by_place.empty() ? "" : OthersKept(detail, layout));
 }
+
+std::string TextStepsText(const v1::JobDetail& detail) { return StepList(detail.text_steps()); }
 
 v1::CompareResponse WithoutTexts(const v1::CompareResponse& response) {
   v1::CompareResponse rest = response;

@@ -12,9 +12,12 @@ namespace trainctl::client {
 // Line ends and tabs as \n and \t.
 std::string OnOneLine(const std::string& text);
 
-// Under each prompt its texts, one a step: of the first and the last evaluation. "": there are
+// Under each prompt its texts, one a step, and of which other steps some are kept. "": there are
 // none.
 std::string ContinuationsText(const v1::JobDetail& detail, const TableLayout& layout);
+
+// Of which steps texts are kept: "4, 1,009". Empty where there are none.
+std::string TextStepsText(const v1::JobDetail& detail);
 
 // The comparison without the rows of texts, which are too long for a table.
 v1::CompareResponse WithoutTexts(const v1::CompareResponse& response);

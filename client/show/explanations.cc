@@ -195,14 +195,17 @@ none. bf16 losses differ in the third digit.
      "trainctl metrics JOB --name loss,val_loss -o csv"},
     {"texts", "what the model makes of prompts at each evaluation", kTextsAlso,
      R"(eval.prompts are texts that the model continues at each evaluation, at most
-eval.max_new_tokens each. A prompt is taken as it is: bos stands before it as before rows of
-the data, and a template (Alpaca's, a chat's) is part of it only where you write it. At
+eval.max_new_tokens each. With data.format chat a prompt is a user's turn: the template of the
+data writes it and the beginning of the answer, as transformers' apply_chat_template with
+add_generation_prompt does, and the token that ends answers ends the text too. eval.raw_prompts
+true (generate --raw) and other formats take a prompt as it is: bos stands before it as before
+rows of the data, and a template (Alpaca's) is part of it only where you write it. At
 temperature 0 the likeliest token is taken each time, as transformers' generate does; else
-tokens are drawn by seed, the same at each evaluation where the model is the same. An eos
-token of the model ends a text. describe and compare show the texts of the first and the last
-evaluation, logs a line of each. Their time counts as evaluation. BLIP-2 captions the
-pictures of the first validation rows, one for each prompt, which may be "". Afterwards
-trainctl generate JOB --image FILE captions others, on the host where the model lies.
+tokens are drawn by seed, the same at each evaluation where the model is the same. An eos token
+of the model ends a text. describe and compare show the texts of the first and the last
+evaluation, logs a line of each. Their time counts as evaluation. BLIP-2 captions the pictures
+of the first validation rows, one for each prompt, which may be "". Afterwards trainctl generate
+JOB --image FILE captions others, on the host where the model lies.
 
 After the run, trainctl generate JOB --prompt TEXT asks the model that it has saved, in a job of
 its own: train.max_steps 0, with which nothing is trained, no data are read, and the memory is
@@ -226,8 +229,11 @@ keys: {"text": "caption"}.
 All of these but plain and bin may lie in Parquet, or in Arrow as save_to_disk of Hugging Face's
 datasets writes it: data.path is then one file, or a folder of *.parquet files or of one that was
 saved; of a DatasetDict with several splits the folder of one (dict/train). Pictures of captions
-may be bytes there, as datasets' Image column has them. Data of 512 MB or more are looked at by a
-sample before the run: rows, steps and time are then reckoned from it, and a dry run says so.
+may be bytes there, as datasets' Image column has them. Where keys and values are texts, rows may be
+those of a file *.csv, whose first line names the columns.
+
+Data of 512 MB or more, or 64 MB of rows that name pictures, are looked at by a sample before the
+run: rows, steps and time are then reckoned from it, and a dry run says so.
 
 Rows are cut to max_seq_length, padded to the longest of their micro
 batch (train.group_by_length: true has rows of similar length meet there), or packed
@@ -301,10 +307,13 @@ Leases go by the coordinator's wall clock. traincoordinator --lease-max bounds t
 parts), "gpu.name": "=NVIDIA H200" (the whole name); and of which workers: "host":
 "=node1,node2" (one of them), "!=node3", "label.rack": "=r1", as trainworker --label rack=r1 says.
 Numbers are compared by =, !=, <, <=, > and >=, names by = and !=. All must hold, of every device of
-the gang, which are of one model. A CPU slot meets nothing that begins with gpu. bf16 needs 8.0 of
-a GPU without saying so. A job that no device of the site could ever have is refused at submit, and
-trainctl explain JOB says which constraint it waits for. trainctl workers -o json has what devices
-and workers are.
+the gang, which are of one model. "gpu.links": "=NVLink" or ">=PIX" speaks of pairs: each two
+devices of the gang are on one host, and the link between them is such a one. From the farthest
+they are SYS, NODE, PHB, PXB, PIX and NVLink, as nvidia-smi topo -m calls them. Of several free
+groups the job gets the one with the best links. A job of one device gets any GPU. A CPU slot meets
+nothing that begins with gpu. bf16 needs 8.0 of a GPU without saying so. A job that no device of
+the site could ever have is refused at submit, and trainctl explain JOB says which constraint it
+waits for. trainctl workers -o json has what devices and workers are, and their links.
 )",
      "trainctl submit job.json --resources.constraints '{\"gpu.memory\": \">=40GiB\"}' --dry-run"},
     {"deterministic", "bit for bit the same result", kDeterministicAlso,

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "client/show/character_width.h"
 #include "common/base/size.h"
 
 namespace trainctl::client {
@@ -17,8 +18,6 @@ std::string Print(const char* format, auto... values) {
   std::snprintf(text, sizeof text, format, values...);
   return text;
 }
-
-bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
 std::string FormatSeconds(double seconds) {
   if (seconds < 1) return Print("%.3f s", seconds);
@@ -34,10 +33,6 @@ std::string WithoutTrailingZeros(std::string text) {
 }
 
 }  // namespace
-
-std::string Plural(int64_t count, const std::string& noun) {
-  return WithThousands(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 std::string FormatNumber(double value) {
   const double size = std::abs(value);
@@ -104,16 +99,24 @@ std::string FormatTime(int64_t micros) {
 }
 
 int DisplayWidth(std::string_view text) {
-  return static_cast<int>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return !IsContinuation(byte); }));
+  int width = 0;
+  while (!text.empty()) {
+    const Character character = FirstCharacter(text);
+    width += character.columns;
+    text.remove_prefix(character.bytes);
+  }
+  return width;
 }
 
 std::string Truncate(std::string_view text, int width) {
   if (DisplayWidth(text) <= width) return std::string(text);
   if (width <= 0) return "";
   size_t end = 0;
-  for (int columns = 0; end < text.size(); ++end) {
-    if (!IsContinuation(text[end]) && ++columns == width) break;
+  for (int columns = 0; end < text.size();) {
+    const Character next = FirstCharacter(text.substr(end));
+    columns += next.columns;
+    if (columns >= width) break;
+    end += next.bytes;
   }
   return std::string(text.substr(0, end)) + "…";
 }

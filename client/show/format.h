@@ -6,12 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/plural.h"
 #include "common/base/size.h"
 
 namespace trainctl::client {
 
+using base::Plural;
 using base::WithThousands;
-std::string Plural(int64_t count, const std::string& noun);  // "1 row", "1,234 rows"
 
 // Four significant digits, without an exponent where people would not write one: "2.345", "1,235",
 // "0.0002", "2e-08", "nan".
@@ -37,10 +38,10 @@ std::string FormatClock(double seconds);
 // Wall time in UTC: "2026-11-21 03:53:21 UTC".
 std::string FormatTime(int64_t micros);
 
-// Columns on a terminal: one for each code point of UTF-8.
+// Columns on a terminal (character_width.h).
 int DisplayWidth(std::string_view text);
 
-// The first `width` columns; "…" stands for what was cut.
+// The first `width` columns, or one less; "…" stands for what was cut.
 std::string Truncate(std::string_view text, int width);
 
 // Broken at spaces into lines of at most `width` columns; a longer word stands alone.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "common/base/size.h"
@@ -20,7 +21,7 @@ std::string StepText(const v1::JobView& view) {
 std::string WhereOrWhy(const v1::JobView& view) {
   const std::string place = PlacementText(view);
   if (Succeeded(view)) return place;
-  const std::string& why = HasEnded(view) ? view.message() : view.reason();
+  const std::string why = InLocalTime(HasEnded(view) ? view.message() : view.reason());
   if (place.empty() || why.empty()) return place.empty() ? why : place;
   return place + ": " + why;
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "client/show/attempt_text.h"
+#include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
@@ -27,14 +28,14 @@ std::string Headline(const v1::JobView& view, const TableLayout& layout) {
   text += view.outcome().empty() ? view.state() : view.outcome();
   if (view.has_as_expected()) text += view.as_expected() ? " as expected" : " not as expected";
   const std::string& why = view.outcome().empty() ? view.reason() : view.message();
-  return WrapLines(text + (why.empty() ? "" : ": " + why), layout.width, 2);
+  return WrapLines(text + (why.empty() ? "" : ": " + InLocalTime(why)), layout.width, 2);
 }
 
 std::string WhoText(const v1::Hindrance& hindrance) {
-  if (hindrance.job().empty()) return hindrance.reason();
+  if (hindrance.job().empty()) return InLocalTime(hindrance.reason());
   std::string text = hindrance.job() + " (" + hindrance.job_name() +
                      (hindrance.owner().empty() ? "" : " of " + hindrance.owner()) + ")";
-  return hindrance.reason().empty() ? text : text + "; " + hindrance.reason();
+  return hindrance.reason().empty() ? text : text + "; " + InLocalTime(hindrance.reason());
 }
 
 std::string HindrancesText(const v1::Wait& wait, const TableLayout& layout) {

@@ -1,6 +1,7 @@
 #include "client/show/job_report.h"
 
 #include "client/show/auto_micro_batch.h"
+#include "client/show/calendar_time.h"
 #include "client/show/continuations.h"
 #include "client/show/decoded.h"
 #include "client/show/foresight.h"
@@ -141,7 +142,7 @@ std::string EventsText(const v1::JobDetail& detail) {
   if (detail.events().empty()) return "";
   TextTable table({{"Time"}, {"Event"}});
   for (const v1::JobEvent& event : detail.events())
-    table.AddRow({FormatTime(event.time()), event.text()});
+    table.AddRow({FormatTime(event.time()), InLocalTime(event.text())});
   return "\n## Events\n\n" + table.Markdown();
 }
 

@@ -1,5 +1,6 @@
 #include "client/show/job_text.h"
 
+#include "client/show/calendar_time.h"
 #include "client/show/format.h"
 #include "common/base/size.h"
 #include "common/estimate/lora_targets.h"
@@ -100,7 +101,8 @@ std::string EventLines(const v1::JobDetail& detail, const TableLayout& layout) {
   constexpr int kTimeWidth = 25;
   std::string text;
   for (const v1::JobEvent& event : detail.events())
-    text += LabelledLine(FormatTime(event.time()), kTimeWidth, event.text(), layout.width);
+    text +=
+        LabelledLine(FormatTime(event.time()), kTimeWidth, InLocalTime(event.text()), layout.width);
   return text;
 }
 

@@ -119,8 +119,8 @@ std::string MemoryBar(const v1::JobDetail& detail, const BarDevice& device,
   return BarText(*memory, width, layout.unicode) + LegendText(*memory, layout.unicode);
 }
 
-std::string ShortMemoryBar(const HeldMemory& memory, bool unicode) {
-  return BarText(memory, kShortBarColumns - 2, unicode);
+std::string ShortMemoryBar(const HeldMemory& memory, const BarLayout& layout) {
+  return BarText(memory, layout.columns - 2, layout.unicode);
 }
 
 std::string MemoryBarLegend(bool unicode) {

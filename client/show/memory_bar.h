@@ -36,9 +36,8 @@ std::optional<HeldMemory> HeldMemoryOf(const v1::JobDetail& detail, const BarDev
 std::string MemoryBar(const v1::JobDetail& detail, const BarDevice& device,
                       const BarLayout& layout);
 
-// The bar alone, of so many columns.
-inline constexpr int kShortBarColumns = 12;
-std::string ShortMemoryBar(const HeldMemory& memory, bool unicode);
+// The bar alone, of layout.columns.
+std::string ShortMemoryBar(const HeldMemory& memory, const BarLayout& layout);
 
 // "█ params ▓ grads …": how each kind is drawn.
 std::string MemoryBarLegend(bool unicode);

@@ -1,6 +1,7 @@
 #include "client/show/reference_results.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/record/document.h"
 
@@ -24,8 +25,7 @@ std::string TextIn(const Json& object, const char* key) {
 
 }  // namespace
 
-base::Result<ReferenceResults> ReferenceResults::Read(const std::string& text,
-                                                      const std::string& source) {
+base::Status ReferenceResults::Add(const std::string& text, const std::string& source) {
   const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   const Json* jobs = ListIn(document, "jobs");
   const Json* rows = ListIn(document, "rows");
@@ -35,23 +35,34 @@ base::Result<ReferenceResults> ReferenceResults::Read(const std::string& text,
                            ": expected a comparison with \"jobs\" and \"rows\", as trainctl "
                            "export writes comparison.json"};
   }
-  ReferenceResults results;
+  const std::string measured = TextIn(document, "measured");
+  std::map<std::string, Experiment> added;
   for (const Json& row : *rows) {
     const Json* values = ListIn(row, "values");
     for (size_t i = 0; values != nullptr && i < std::min(values->size(), jobs->size()); ++i) {
-      if ((*values)[i].is_number())
-        results.numbers_[TextIn((*jobs)[i], "name")][TextIn(row, "key")] = (*values)[i];
+      if (!(*values)[i].is_number()) continue;
+      const Json& job = (*jobs)[i];
+      Experiment& experiment = added[TextIn(job, "name")];
+      experiment.origin = measured.empty() ? TextIn(job, "id") : measured;
+      experiment.numbers[TextIn(row, "key")] = (*values)[i];
     }
   }
-  return results;
+  for (auto& [name, experiment] : added) experiments_[name] = std::move(experiment);
+  return base::Ok{};
+}
+
+std::string ReferenceResults::Origin(const std::string& experiment) const {
+  const auto found = experiments_.find(experiment);
+  return found == experiments_.end() ? "" : found->second.origin;
 }
 
 std::optional<double> ReferenceResults::Number(const std::string& experiment,
                                                std::string_view key) const {
-  const auto numbers = numbers_.find(experiment);
-  if (numbers == numbers_.end()) return std::nullopt;
-  const auto number = numbers->second.find(key);
-  return number == numbers->second.end() ? std::nullopt : std::optional(number->second);
+  const auto found = experiments_.find(experiment);
+  if (found == experiments_.end()) return std::nullopt;
+  const auto& numbers = found->second.numbers;
+  const auto number = numbers.find(key);
+  return number == numbers.end() ? std::nullopt : std::optional(number->second);
 }
 
 }  // namespace trainctl::client

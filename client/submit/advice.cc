@@ -8,6 +8,8 @@
 
 #include "client/show/format.h"
 #include "client/submit/inspection.h"
+#include "client/submit/place.h"
+#include "client/submit/reach.h"
 #include "common/advice/device_choice.h"
 #include "common/advice/earlier_times.h"
 #include "common/base/size.h"
@@ -21,15 +23,45 @@ namespace {
 struct DeviceGroup {
   job::SiteDevice device;
   std::vector<SiteWorker> workers;
+  std::map<std::string, int64_t> left_out;  // device_choice.h
 };
 
-base::Result<DeviceGroup> BestDevices(const job::JobSpec& job, const Site& site) {
-  std::vector<job::SiteDevice> devices;
-  for (const SiteWorker& worker : site.workers) devices.push_back(worker.device);
-  const base::Result<std::vector<size_t>> chosen = advice::ChooseDevices(job, devices);
+// The workers of the lease that the job names; nullopt: it names none, or nobody can say.
+using LeasedWorkers = std::optional<std::set<std::string>>;
+base::Result<LeasedWorkers> WorkersOfLease(Context& context, const job::JobSpec& job) {
+  const std::optional<std::string>& name = job.resources.lease;
+  if (!name) return LeasedWorkers();
+  const base::Result<v1::LeasesResponse> leases = context.api->Leases();
+  if (!leases.ok()) {
+    Warn(context, leases.error().message);
+    return LeasedWorkers();
+  }
+  const v1::Lease* own = OwnLease(job, *leases);
+  if (own == nullptr) {
+    return base::Error{base::Code::kInvalid, "resources.lease: '" + *name +
+                                                 "': expected a lease that is not over; see: "
+                                                 "trainctl lease ls"};
+  }
+  return LeasedWorkers(std::in_place, own->workers().begin(), own->workers().end());
+}
+
+// No way changes what it reads and writes: the rules of hosts are the same for all.
+base::Result<DeviceGroup> BestDevices(Context& context, const job::JobSpec& job, const Site& site) {
+  const base::Result<LeasedWorkers> leased = WorkersOfLease(context, job);
+  if (!leased.ok()) return leased.error();
+  std::vector<advice::OfferedDevice> offered;
+  for (const SiteWorker& worker : site.workers) {
+    const bool is_offered = !*leased || (*leased)->contains(worker.name);
+    offered.push_back({worker.device,
+                       is_offered ? worker.kept_out : advice::NotOfLease(*job.resources.lease),
+                       CheckRules(job, worker)});
+  }
+  base::Result<advice::DeviceChoice> chosen = advice::ChooseDevices(job, offered);
   if (!chosen.ok()) return chosen.error();
-  DeviceGroup group{.device = devices[chosen->front()]};
-  for (const size_t place : *chosen) group.workers.push_back(site.workers[place]);
+  DeviceGroup group{.device = offered[chosen->places.front()].device,
+                    .workers = {},
+                    .left_out = std::move(chosen->left_out)};
+  for (const size_t place : chosen->places) group.workers.push_back(site.workers[place]);
   return group;
 }
 
@@ -181,8 +213,6 @@ void AddRow(const Advice& advice, const Line& line, Style style, TextTable* tabl
   table->AddRow(std::move(cells));
 }
 
-bool Fits(const Advice& advice) { return advice.ways.asked_fits && !advice.ways.asked_shortage; }
-
 // Whether the job as the file has it is among the best; else it has the table's last row.
 bool IsAmongShown(const Advice& advice) {
   return std::ranges::any_of(advice.shown, [&](const advice::Way& way) {
@@ -193,12 +223,12 @@ bool IsAmongShown(const Advice& advice) {
 // The ways that the table has no row of, on one line. Of those left out the reasons follow.
 std::string UnshownText(const Advice& advice) {
   const std::vector<advice::Way>& fitting = advice.ways.fitting;
-  const int64_t last_row = Fits(advice) && !IsAmongShown(advice) ? 1 : 0;
+  const int64_t last_row = advice.ways.asked_refused.empty() && !IsAmongShown(advice) ? 1 : 0;
   const int64_t hidden = std::ssize(fitting) - std::ssize(advice.shown) - last_row;
   const int64_t timeless =
       hidden == 0 ? 0 : std::ranges::count_if(fitting, [](const auto& way) { return !way.time; });
   int64_t left_out = 0;
-  for (const advice::Exclusion& exclusion : advice.ways.excluded) left_out += exclusion.ways;
+  for (const LeftOut& one : advice.left_out) left_out += one.ways;
   std::vector<std::string> parts;
   const auto add = [&parts](int64_t ways, const char* why) {
     if (ways > 0) parts.push_back(WithThousands(ways) + " " + why);
@@ -241,7 +271,7 @@ base::Result<Advice> Advise(Context& context, const job::JobSpec& asked,
   const Site site = AskSite(context);
   if (!site.known)
     return base::Error{base::Code::kUnavailable, "advice is for a site: no coordinator answers"};
-  const base::Result<DeviceGroup> group = BestDevices(asked, site);
+  const base::Result<DeviceGroup> group = BestDevices(context, asked, site);
   if (!group.ok()) return group.error();
   const base::Result<job::Inspection> inspection = Inspector(context, true).Inspect(asked);
   if (!inspection.ok()) return inspection.error();
@@ -258,11 +288,13 @@ base::Result<Advice> Advise(Context& context, const job::JobSpec& asked,
     if (!choice.ok()) return choice.error();
     advice.job = choice->job;
   }
+  const SiteBounds bounds = site.bounds.value_or(SiteBounds());
   base::Result<advice::Ways> ways =
       advice::FindWays({advice.job, *inspection, group->device, advice.devices, options.liberties,
-                        DevicesOf(*group)});
+                        DevicesOf(*group), bounds.user, bounds.policy});
   if (!ways.ok()) return ways.error();
   advice.ways = std::move(*ways);
+  advice.left_out = LeftOutOf(advice.ways.excluded, group->left_out);
   TakeEarlierRuns(context, *group, *inspection, &advice.ways);
   const std::vector<advice::Way>& fitting = advice.ways.fitting;
   advice.shown = options.all ? fitting : advice::ParetoFront(fitting);
@@ -298,38 +330,48 @@ Listing ListingOf(const Advice& advice) {
   listing.members["considered"] = advice.ways.considered;
   listing.members["fit"] = advice.ways.fitting.size();
   const Line asked = LineOf(advice, advice.ways.asked);
+  const std::string& refused = advice.ways.asked_refused;
   listing.members["as_asked"] = Record(advice, asked);
-  Json excluded = Json::array();
-  for (const advice::Exclusion& exclusion : advice.ways.excluded)
-    excluded.push_back({{"reason", exclusion.reason}, {"ways", exclusion.ways}});
-  listing.members["excluded"] = excluded;
+  listing.members["as_asked"]["refused"] = refused.empty() ? Json() : Json(refused);
+  Json& left_out = listing.members["left_out"] = Json::array();
+  for (const LeftOut& one : advice.left_out) left_out.push_back(RecordOf(one));
   for (const advice::Way& way : advice.shown) {
     const Line line = LineOf(advice, way);
     AddRow(advice, line, Style::kPlain, &listing.table);
     listing.records.push_back(Record(advice, line));
   }
   if (!IsAmongShown(advice))
-    AddRow(advice, asked, Fits(advice) ? Style::kFaint : Style::kBad, &listing.table);
+    AddRow(advice, asked, refused.empty() ? Style::kFaint : Style::kBad, &listing.table);
   return listing;
 }
 
 std::string RemarksOn(const Advice& advice, const std::string& file) {
   std::string text = "\n";
-  if (!advice.ways.asked_fits)
-    text += "As the file has it, it does not fit " +
-            base::FormatBytes(advice.ways.asked.limit_bytes) + " with a margin.\n";
-  if (advice.ways.asked_shortage)
-    text += "As the file has it: " + advice.ways.asked_shortage->Text() + ".\n";
+  if (!advice.ways.asked_refused.empty())
+    text += "As the file has it: " + advice.ways.asked_refused + ".\n";
   text += UnshownText(advice);
-  for (const advice::Exclusion& exclusion : advice.ways.excluded) {
-    text += "Left out, " + WithThousands(exclusion.ways) + ": " + exclusion.reason;
-    if (exclusion.least_peak_bytes)
-      text += " (the least of them " + base::FormatBytes(*exclusion.least_peak_bytes) + ")";
-    text += ".\n";
-  }
+  for (const LeftOut& one : advice.left_out) text += TextOf(one) + "\n";
   return text + LimitsText(advice) + SourcesText(advice) + EnergyRemark(advice) +
          "Take one: trainctl submit " + file + " CHANGES\n";
 }
+
+namespace {
+
+// A training of a few steps: no data validate, nothing is written, traced or expected of its end.
+void KeepStepsAlone(int64_t steps, job::JobSpec* job) {
+  job->train.max_steps = steps;
+  job->data.val_split_fraction = 0;
+  job->data.val_path.reset();
+  job->data.val_split.reset();
+  job->eval = {};
+  job->output = {};
+  job->checkpoint = {};
+  job->track.clear();
+  job->profile.reset();
+  job->expect.reset();
+}
+
+}  // namespace
 
 Sweep TrialOf(const Advice& advice, size_t ways, int64_t steps) {
   Sweep sweep{.name = advice.job.name, .axes = {{"changes", {}}}};
@@ -337,10 +379,7 @@ Sweep TrialOf(const Advice& advice, size_t ways, int64_t steps) {
     if (sweep.points.size() == ways) break;
     SweepPoint point{.values = {ChangesText(advice::OverridesOf(advice.job, way))}, .job = way.job};
     point.job.name = advice.job.name + "-way-" + std::to_string(sweep.points.size() + 1);
-    point.job.train.max_steps = steps;
-    point.job.data.val_split_fraction = 0;
-    point.job.output = {};
-    point.job.checkpoint = {};
+    KeepStepsAlone(steps, &point.job);
     point.job.exclusive = true;  // nothing else in its measurement
     sweep.axes.front().values.push_back(point.values.front());
     sweep.points.push_back(std::move(point));

@@ -9,6 +9,7 @@
 
 #include "client/context.h"
 #include "client/show/output.h"
+#include "client/submit/left_out.h"
 #include "client/submit/sweep_points.h"
 #include "common/advice/way.h"
 #include "common/rank/memory_kind.h"
@@ -29,15 +30,18 @@ struct Advice {
   int64_t devices = 0;       // of that name
   int64_t device_bytes = 0;  // of one
   advice::Ways ways;
+  std::vector<LeftOut> left_out;
   std::vector<advice::Way> shown;  // fastest first
   std::optional<double> price_per_device_hour;
   std::vector<job::MemoryKind> kinds;  // that have columns
 };
 
 // Asks for devices, the model's inspection and earlier runs. The devices are GPUs where there are
-// any, else CPU slots; of several models those with most memory. kUnavailable: the site is not
-// known, or nobody could inspect. kInvalid: no device meets the job's constraints, or its batches
-// are indivisible.
+// any, else CPU slots; of several models those with most memory; of hosts whose rules let the job
+// run; of its lease; none that is lost, faulty or drained. No way has more of them than policy lets
+// the user have at once. kUnavailable: the site is not known, or
+// nobody could inspect. kInvalid: no device is left that meets the job's constraints; its lease is
+// none of the site's; its batches are indivisible.
 base::Result<Advice> Advise(Context& context, const job::JobSpec& job,
                             const AdviceOptions& options);
 

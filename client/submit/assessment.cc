@@ -2,66 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "client/submit/reach.h"
 #include "common/base/size.h"
 #include "common/estimate/accept_job.h"
-#include "common/estimate/fit.h"
-#include "common/estimate/gradient_holding.h"
 #include "common/estimate/micro_batch_choice.h"
-#include "common/estimate/predict_time.h"
 #include "common/job/check_job.h"
+#include "common/job/held_devices.h"
 
 namespace trainctl::client {
 namespace {
-
-bool IsCuda(const SiteWorker& worker) { return worker.device.kind == job::DeviceKind::kCuda; }
 
 std::vector<job::SiteDevice> Devices(const Site& site) {
   std::vector<job::SiteDevice> devices;
   for (const SiteWorker& worker : site.workers) devices.push_back(worker.device);
   return devices;
-}
-
-// Devices of one kind that meet the constraints; GPUs where there are enough of them, else CPU
-// slots.
-std::vector<SiteWorker> MeetingConstraints(const job::JobSpec& job, const Site& site) {
-  std::vector<SiteWorker> gpus, slots;
-  std::string reason;
-  for (const SiteWorker& worker : site.workers) {
-    if (job::MeetsConstraints(job, worker.device, &reason))
-      (IsCuda(worker) ? gpus : slots).push_back(worker);
-  }
-  return static_cast<int64_t>(gpus.size()) >= job.devices || slots.empty() ? gpus : slots;
-}
-
-job::DeviceKind KindOf(const std::vector<SiteWorker>& candidates) {
-  return candidates.empty() || IsCuda(candidates.front()) ? job::DeviceKind::kCuda
-                                                          : job::DeviceKind::kCpu;
-}
-
-// Those that the prediction fits, as the scheduler has it; all where it fits too few.
-std::vector<SiteWorker> WithRoom(const Assessment& assessment) {
-  std::vector<SiteWorker> roomy;
-  for (const SiteWorker& worker : assessment.candidates) {
-    const int64_t limit = job::MemoryLimit(assessment.job, worker.device);
-    if (limit == 0 || assessment.prediction->peak_allocated <= limit) roomy.push_back(worker);
-  }
-  return static_cast<int64_t>(roomy.size()) >= assessment.job.devices ? roomy
-                                                                      : assessment.candidates;
-}
-
-// Of the smallest device of a gang on the roomiest of the candidates; 0: they are too few, or of
-// unknown size.
-int64_t DeviceBytes(const Assessment& assessment) {
-  std::vector<int64_t> sizes;
-  for (const SiteWorker& worker : assessment.candidates)
-    sizes.push_back(worker.device.memory_bytes);
-  std::sort(sizes.begin(), sizes.end(), std::greater<>());
-  const auto wanted = static_cast<size_t>(assessment.job.devices);
-  return wanted >= 1 && sizes.size() >= wanted ? sizes[wanted - 1] : 0;
 }
 
 // "auto" becomes a number, or a problem.
@@ -81,18 +38,22 @@ void ChooseMicroBatch(const Site& site, Assessment* assessment) {
   assessment->micro_batch_choice = choice->Text();
 }
 
-void Predict(Assessment* assessment) {
-  const job::DeviceKind kind = KindOf(assessment->candidates);
-  assessment->prediction = job::EstimateMemoryOn(assessment->job, *assessment->inspection, kind, 0);
-  assessment->candidates = WithRoom(*assessment);
-  assessment->prediction = job::EstimateMemoryOn(assessment->job, *assessment->inspection, kind,
-                                                 DeviceBytes(*assessment));
+void TakePrediction(const Site& site, Assessment* assessment) {
+  job::SitePrediction on =
+      job::PredictOnSite(assessment->job, assessment->inspection, Devices(site));
+  for (const size_t place : on.candidates) assessment->candidates.push_back(site.workers[place]);
+  assessment->prediction = std::move(on.memory);
+  assessment->device_name = std::move(on.device_name);
 }
 
 // Whether they have ended only the coordinator knows: AssessAll asks.
 std::vector<std::string> OwnersOf(const std::optional<job::Inspection>& inspection) {
-  if (!inspection || !inspection->output || !inspection->output->owner) return {};
-  return {inspection->output->owner->job};
+  std::vector<std::string> owners;
+  if (!inspection || !inspection->output) return owners;
+  if (inspection->output->owner) owners.push_back(inspection->output->owner->job);
+  for (const job::OverlappingFolder& other : inspection->output->overlaps)
+    owners.push_back(other.owner.job);
+  return owners;
 }
 
 // As the coordinator will decide.
@@ -101,7 +62,7 @@ void TakeAcceptance(job::Acceptance acceptance, Assessment* assessment) {
     assessment->split = acceptance.plan->split;
     assessment->sequences = acceptance.plan->sequences;
     assessment->steps = acceptance.plan->total_steps;
-    assessment->notes = std::move(acceptance.plan->notes);
+    std::ranges::move(acceptance.plan->notes, std::back_inserter(assessment->notes));
   }
   for (job::Problem& problem : acceptance.problems)
     assessment->site_problems.push_back(std::move(problem));
@@ -111,17 +72,22 @@ void TakeAcceptance(job::Acceptance acceptance, Assessment* assessment) {
   }
 }
 
+// As the coordinator will do.
+void KeepToPolicy(const Site& whole_site, const Site& reached, Assessment* assessment) {
+  const SiteBounds bounds = whole_site.bounds.value_or(SiteBounds());
+  job::JobSpec& job = assessment->job;
+  const int64_t held = job::LeastHeldDevices(job, Devices(reached), Devices(whole_site));
+  for (job::Problem& problem : job::CheckPolicy(bounds.policy, bounds.user, job, held))
+    assessment->site_problems.push_back(std::move(problem));
+  for (std::string& told : job::FillIn(bounds.policy, bounds.user, &job))
+    assessment->notes.push_back(std::move(told));
+}
+
 // Of a job that no host would ever run.
 void RefuseBarred(const Site& whole_site, const Site& reached, Assessment* assessment) {
   if (whole_site.workers.empty() || !reached.workers.empty()) return;
   assessment->site_problems.push_back(
       {"submit", 0, "", "a worker of the site that lets this user's jobs run", ""});
-}
-
-// It ends in its first step, if it is as expected.
-void EndInFirstStep(job::TimeEstimate* time) {
-  time->training_seconds = time->step_seconds;
-  time->total_seconds = time->start_seconds + time->load_seconds + time->step_seconds;
 }
 
 void NoteTimeLimit(Assessment* assessment) {
@@ -135,16 +101,11 @@ void NoteTimeLimit(Assessment* assessment) {
 
 }  // namespace
 
-void PredictTime(const job::EarlierTimes& earlier, Assessment* assessment) {
+void PredictTime(const job::EarlierMeasures& earlier, Assessment* assessment) {
   if (!assessment->inspection || assessment->candidates.empty()) return;
-  const std::string& device = assessment->device_name;
-  const bool holds_gradients =
-      assessment->prediction && assessment->prediction->holds_gradients.value_or(false);
-  assessment->time =
-      job::PredictTime(assessment->job, *assessment->inspection, device, holds_gradients, earlier);
-  if (!assessment->time) return;
-  if (assessment->job.expect == job::Expect::kOom) EndInFirstStep(&*assessment->time);
-  NoteTimeLimit(assessment);
+  assessment->time = job::PredictTimeOn(assessment->job, *assessment->inspection,
+                                        assessment->device_name, assessment->prediction, earlier);
+  if (assessment->time) NoteTimeLimit(assessment);
 }
 
 base::Result<Assessment> Assess(const job::JobSpec& job,
@@ -152,11 +113,10 @@ base::Result<Assessment> Assess(const job::JobSpec& job,
                                 const Site& whole_site, bool force) {
   Reach reach = FindReach(job, whole_site.workers);
   const Site site{whole_site.known, whole_site.id, std::move(reach.workers)};
-  Assessment assessment{.job = job::ResolveJob(job),
-                        .inspection = inspection,
-                        .candidates = MeetingConstraints(job, site),
-                        .barred = std::move(reach.barred)};
+  Assessment assessment{
+      .job = job::ResolveJob(job), .inspection = inspection, .barred = std::move(reach.barred)};
   RefuseBarred(whole_site, site, &assessment);
+  KeepToPolicy(whole_site, site, &assessment);
   ChooseMicroBatch(site, &assessment);
   const base::Result<job::BatchPlan> batch = job::PlanBatch(assessment.job);
   if (!batch.ok()) return batch.error();
@@ -175,11 +135,7 @@ base::Result<Assessment> Assess(const job::JobSpec& job,
   if (inspection && !acceptance->plan)
     return base::Error{base::Code::kInvalid, "the data have no rows"};
   TakeAcceptance(std::move(*acceptance), &assessment);
-  if (inspection) Predict(&assessment);
-  if (!assessment.candidates.empty()) {
-    assessment.device_name =
-        job::DeviceNameOf(assessment.job, assessment.candidates.front().device, Devices(site));
-  }
+  TakePrediction(site, &assessment);
   return assessment;
 }
 

@@ -11,10 +11,12 @@
 #include "common/estimate/inspection.h"
 #include "common/estimate/memory_estimate.h"
 #include "common/estimate/run_time.h"
+#include "common/estimate/site_prediction.h"
 #include "common/job/batch.h"
 #include "common/job/host_rules.h"
 #include "common/job/job.h"
 #include "common/job/site.h"
+#include "common/job/user_policy.h"
 #include "common/job/worker_state.h"
 #include "common/json/problem.h"
 
@@ -26,11 +28,14 @@ struct SiteWorker {
   job::SiteDevice device;
   job::HostRules rules = {};  // for this user's jobs
   std::string bars = {};      // why none of them runs there; empty: they may
+  // "DRAINED", also of a BUSY one: why no other job comes there until a person acts. Empty: one
+  // may.
+  std::string kept_out = {};
 };
 
 struct Assessment {
-  job::JobSpec job;  // with its strategy resolved, and its micro batch where that is "auto" and
-                     // could be chosen
+  job::JobSpec job;  // with its strategy resolved, what it leaves to the site's policy, and its
+                     // micro batch where that is "auto" and could be chosen
   std::optional<std::string> micro_batch_choice;  // why that one
   job::BatchPlan batch;
   std::optional<job::Inspection> inspection;
@@ -48,16 +53,24 @@ struct Assessment {
   std::string device_name;             // of the first of them, as the job would have it (site.h)
 };
 
+// What the site grants the user who asks, and what of it is taken.
+struct SiteBounds {
+  std::string user;
+  job::UserPolicy policy;
+  int64_t waiting_jobs = 0;
+};
+
 struct Site {
-  bool known = false;               // the coordinator answered; else nothing is said about it
-  std::string id;                   // of the coordinator
-  std::vector<SiteWorker> workers;  // the stored inventory
+  bool known = false;                     // the coordinator answered; else nothing is said about it
+  std::string id;                         // of the coordinator
+  std::vector<SiteWorker> workers;        // the stored inventory
+  std::optional<SiteBounds> bounds = {};  // nullopt: not known
 };
 
 // Predicts the time: from the earlier runs of the same shape on the device where the job would run,
 // else from its rates. Nothing where neither is known. A run that is expected to run out of memory
 // does so in its first step. Notes a time limit that is shorter.
-void PredictTime(const job::EarlierTimes& earlier, Assessment* assessment);
+void PredictTime(const job::EarlierMeasures& earlier, Assessment* assessment);
 
 // Of a job that was read without problems. The owner of output.dir counts as ended. force: that it
 // fits no device is a note, not a problem. kInvalid: the inspected data do not fill one global

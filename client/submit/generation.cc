@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/exit_code.h"
+#include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/submit/follow.h"
@@ -77,7 +78,7 @@ class TextFollower {
         view.reason() == waits_for_)
       return;
     waits_for_ = view.reason();
-    context_.err << view.id() << " waits: " << waits_for_ << std::endl;
+    context_.err << view.id() << " waits: " << InLocalTime(waits_for_) << std::endl;
   }
 
   int End() {
@@ -150,7 +151,8 @@ base::Result<v1::Artifact> SavedModel(const v1::JobDetail& detail) {
 
 base::Result<job::JobSpec> GenerationOf(const v1::JobDetail& detail, const v1::Artifact& model,
                                         const std::vector<std::string>& prompts,
-                                        const std::vector<std::string>& images) {
+                                        const std::vector<std::string>& images,
+                                        const job::UserPolicy& policy) {
   const v1::JobView& view = detail.view();
   const base::Result<job::JobSpec> trained = job::FromJson(detail.job_json());
   if (!trained.ok()) return trained.error();
@@ -173,11 +175,16 @@ base::Result<job::JobSpec> GenerationOf(const v1::JobDetail& detail, const v1::A
     job.quantize = trained->quantize;
   }
   job.resources.constraints = trained->resources.constraints;
+  job.resources.priority =
+      std::clamp(job::PriorityOf(*trained), policy.min_priority, policy.max_priority);
   if (!model.host().empty()) job.resources.constraints["host"] = "=" + model.host();
   return job;
 }
 
 void TextPrinter::Show(const v1::JobDetail& detail) {
+  if (detail.continuations().empty()) return;
+  const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+  const bool answers = job.ok() && job::PromptsAreTurns(*job);
   for (const v1::Continuation& said : detail.continuations()) {
     if (place_ && said.place() < *place_) continue;
     const bool goes_on = place_ == said.place() && said.text().starts_with(shown_);
@@ -187,7 +194,7 @@ void TextPrinter::Show(const v1::JobDetail& detail) {
       out_ << (!place_                  ? ""
                : place_ == said.place() ? "\n"
                                         : "\n\n")
-           << said.prompt() << said.text();
+           << said.prompt() << (answers ? "\n" : "") << said.text();
     }
     place_ = said.place();
     shown_ = said.text();

@@ -10,6 +10,7 @@
 #include "client/context.h"
 #include "common/base/result.h"
 #include "common/job/job.h"
+#include "common/job/user_policy.h"
 
 namespace trainctl::client {
 
@@ -18,13 +19,16 @@ namespace trainctl::client {
 base::Result<v1::Artifact> SavedModel(const v1::JobDetail& detail);
 
 // The job that continues the prompts with it: on one device, in the precision that it was trained
-// in, and on the host that the model lies on. images: of each prompt, for a model of pictures.
-// Nothing is trained and no data are read.
+// in, and on the host that the model lies on; of the priority that it had, or what is nearest of
+// what the policy grants. images: of each prompt, for a model of pictures. Nothing is trained and
+// no data are read.
 base::Result<job::JobSpec> GenerationOf(const v1::JobDetail& detail, const v1::Artifact& model,
                                         const std::vector<std::string>& prompts,
-                                        const std::vector<std::string>& images = {});
+                                        const std::vector<std::string>& images = {},
+                                        const job::UserPolicy& policy = {});
 
-// Prints prompts and what is added to them, one behind the other, each as far as it has come.
+// Prints prompts and what is added to them, one behind the other, each as far as it has come. An
+// answer to a turn begins a line.
 class TextPrinter {
  public:
   explicit TextPrinter(std::ostream& out) : out_(out) {}

@@ -1,13 +1,33 @@
 #include "client/submit/inspection.h"
 
 #include "client/show/decoded.h"
+#include "common/advice/device_choice.h"
+#include "common/estimate/inspection_key.h"
 #include "common/job/job_json.h"
-#include "common/job/trains.h"
 #include "common/wire/earlier_runs.h"
 #include "common/wire/host_rules.h"
+#include "common/wire/user_policy.h"
 
 namespace trainctl::client {
 namespace {
+
+job::Links LinksOf(const v1::Device& device) {
+  job::Links links;
+  for (const auto& [uuid, kind] : device.links())
+    links[uuid] = job::ParseLinkKind(kind).value_or(job::LinkKind::kUnknown);
+  return links;
+}
+
+std::string KeptOut(const v1::WorkerView& worker) {
+  const std::optional<job::WorkerState> state = StateOf(worker);
+  if (state && !advice::WhyKeptOut(*state).empty()) return std::string(advice::WhyKeptOut(*state));
+  for (const v1::FaultView& fault : worker.faults()) {
+    if (fault.keeps_out())
+      return std::string(
+          Name(fault.class_() == "bad" ? job::WorkerState::kBad : job::WorkerState::kSuspect));
+  }
+  return worker.has_drain() ? std::string(Name(job::WorkerState::kDrained)) : "";
+}
 
 // A device of a kind that this version does not know is none that a job could get.
 std::optional<SiteWorker> FromMessage(const v1::WorkerView& worker) {
@@ -24,28 +44,21 @@ std::optional<SiteWorker> FromMessage(const v1::WorkerView& worker) {
                      device.compute_capability(),
                      device.threads(),
                      {device.labels().begin(), device.labels().end()},
-                     device.host_memory_bytes()},
+                     device.host_memory_bytes(),
+                     device.uuid(),
+                     LinksOf(device)},
                     rules.ok() ? *rules : job::HostRules(),
-                    worker.bars()};
-}
-
-// The job with all that an inspection does not depend on left at its defaults.
-std::string InspectionKey(const job::JobSpec& job) {
-  job::JobSpec key;
-  key.model = job.model;
-  key.data = job.data;
-  key.train.max_seq_length = job.train.max_seq_length;
-  key.eval.prompts = job.eval.prompts;
-  key.eval.images = job.eval.images;
-  // A folder of peft is compared with these.
-  if (job.lora) key.lora = {.r = job.lora->r, .alpha = job.lora->alpha};
-  if (job::WritesOutput(job)) key.output = job.output;
-  key.checkpoint.resume_from = job.checkpoint.resume_from;
-  if (!job::Trains(job)) key.train.max_steps = 0;  // no data are read
-  return job::ToJson(key);
+                    worker.bars(),
+                    KeptOut(worker)};
 }
 
 }  // namespace
+
+std::optional<SiteBounds> BoundsOf(const v1::WorkersResponse& response) {
+  if (!response.has_policy()) return std::nullopt;
+  const v1::UserPolicy& policy = response.policy();
+  return SiteBounds{policy.user(), wire::FromWire(policy), policy.waiting_jobs()};
+}
 
 Site AskSite(Context& context) {
   if (context.api == nullptr) {
@@ -59,6 +72,7 @@ Site AskSite(Context& context) {
     return {};
   }
   Site site{.known = true, .id = response->site()};
+  site.bounds = BoundsOf(*response);
   for (const v1::WorkerView& worker : response->workers()) {
     if (auto known = FromMessage(worker)) site.workers.push_back(*std::move(known));
   }
@@ -68,7 +82,7 @@ Site AskSite(Context& context) {
 }
 
 base::Result<job::Inspection> Inspector::Inspect(const job::JobSpec& job) {
-  const std::string key = InspectionKey(job);
+  const std::string key = job::InspectionKey(job);
   const auto known = answers_.find(key);
   if (known != answers_.end()) return known->second;
   return answers_.emplace(key, coordinator_answers_ ? AskWorker(job) : AskLocally(job))
@@ -89,21 +103,23 @@ std::vector<job::DevicePower> PredictTimes(Context& context, std::vector<Assessm
   const base::Result<v1::EarlierRunsResponse> response =
       context.api != nullptr ? context.api->EarlierRuns(request)
                              : base::Result<v1::EarlierRunsResponse>(v1::EarlierRunsResponse());
-  std::vector<job::DevicePower> powers;
+  job::EarlierMeasures earlier;
   for (int i = 0; response.ok() && i < response->powers_size(); ++i)
-    powers.push_back(wire::FromWire(response->powers(i)));
+    earlier.powers.push_back(wire::FromWire(response->powers(i)));
   for (size_t i = 0; i < inspected.size(); ++i) {
     const bool is_told = response.ok() && static_cast<int>(i) < response->jobs_size();
-    PredictTime(is_told ? wire::FromWire(response->jobs(static_cast<int>(i))) : job::EarlierTimes(),
-                inspected[i]);
-    if (inspected[i]->time) job::CountPower(powers, &*inspected[i]->time);
+    earlier.times =
+        is_told ? wire::FromWire(response->jobs(static_cast<int>(i))) : job::EarlierTimes();
+    PredictTime(earlier, inspected[i]);
   }
-  return powers;
+  return earlier.powers;
 }
 
 base::Result<job::Inspection> Inspector::AskWorker(const job::JobSpec& job) {
+  job::JobSpec asked = job;
+  asked.resources.priority = job::PriorityOf(job);  // older workers want a number
   v1::InspectRequest request;
-  request.set_job_json(job::ToJson(job));
+  request.set_job_json(job::ToJson(asked));
   const base::Result<v1::InspectResponse> response = context_.api->Inspect(request);
   if (!response.ok()) return response.error();
   return job::InspectionFromJson(response->inspection_json());

@@ -15,6 +15,9 @@ namespace trainctl::client {
 // Warns where there is no coordinator or it does not answer; then nothing is known of the site.
 Site AskSite(Context& context);
 
+// nullopt: of an older coordinator.
+std::optional<SiteBounds> BoundsOf(const v1::WorkersResponse& response);
+
 // Asks once for all jobs that have model and data in common, as the experiments of a lab mostly
 // have: a worker through the coordinator, or, where none answers, the trainworker beside this
 // binary. Not thread-safe.

@@ -9,18 +9,12 @@
 #include "client/show/format.h"
 #include "common/base/size.h"
 #include "common/estimate/prediction.h"
+#include "common/job/linked_gang.h"
 
 namespace trainctl::client {
 namespace {
 
 constexpr int64_t kMicrosPerSecond = 1'000'000;
-
-// Its own, by name; nullptr: none is known.
-const v1::Lease* OwnLease(const job::JobSpec& job, const v1::LeasesResponse& leases) {
-  const auto own = std::ranges::find_if(
-      leases.leases(), [&](const v1::Lease& lease) { return job.resources.lease == lease.name(); });
-  return own == leases.leases().end() ? nullptr : &*own;
-}
 
 // As the coordinator reckons it before a lease: server/core/run_length.h.
 int64_t LongestRunMicros(const Assessment& assessment) {
@@ -84,12 +78,20 @@ std::string KindsText(const Assessment& assessment) {
   return " (" + Join(names, ", ") + ")";
 }
 
+// The names of those that it would get, if it had these to choose from; empty: they are too few.
+std::vector<std::string> FirstOf(const Assessment& assessment,
+                                 const std::vector<SiteWorker>& workers) {
+  std::vector<job::SiteDevice> devices;
+  for (const SiteWorker& worker : workers) devices.push_back(worker.device);
+  std::vector<std::string> names;
+  for (const size_t place : job::FirstGang(assessment.job, devices))
+    names.push_back(workers[place].name);
+  return names;
+}
+
 std::string UpcomingText(const Assessment& assessment, const v1::Lease& lease,
                          const v1::LeasesResponse& leases) {
-  std::vector<std::string> first;
-  for (const SiteWorker& worker : assessment.candidates) {
-    if (static_cast<int64_t>(first.size()) < assessment.job.devices) first.push_back(worker.name);
-  }
+  const std::vector<std::string> first = FirstOf(assessment, assessment.candidates);
   const int64_t seconds = std::max<int64_t>(0, lease.start() - leases.now()) / kMicrosPerSecond;
   return "waits for lease " + lease.name() + " of " + lease.owner() + ", which begins " +
          LocalAndUtc(lease.start()) + " (in " + base::FormatDuration(seconds) + "); then " +
@@ -99,22 +101,32 @@ std::string UpcomingText(const Assessment& assessment, const v1::Lease& lease,
 std::string NowText(const Assessment& assessment, const v1::LeasesResponse& leases,
                     bool is_leased) {
   const int64_t wanted = assessment.job.devices;
-  std::vector<std::string> free;
+  std::vector<SiteWorker> free;
   Others others(assessment, leases);
   for (const SiteWorker& worker : assessment.candidates) {
     const bool is_taken = !is_leased && others.Take(worker);
-    if (!is_taken && IsFree(worker, is_leased) && static_cast<int64_t>(free.size()) < wanted)
-      free.push_back(worker.name);
+    if (!is_taken && IsFree(worker, is_leased)) free.push_back(worker);
   }
   const std::string kinds = KindsText(assessment);
-  if (static_cast<int64_t>(free.size()) == wanted) return Join(free, ", ") + kinds + ", free now";
-  return "waits: " + std::to_string(free.size()) + " of the " + Plural(wanted, "device") +
-         " it needs are free now, " +
-         Plural(static_cast<int64_t>(assessment.candidates.size()), "device") + " would do" +
-         kinds + others.Text();
+  const std::vector<std::string> first = FirstOf(assessment, free);
+  if (!first.empty()) return Join(first, ", ") + kinds + ", free now";
+  const auto count = static_cast<int64_t>(free.size());
+  const std::string lack = count < wanted
+                               ? std::to_string(count) + " of the " + Plural(wanted, "device") +
+                                     " it needs are free now, "
+                               : "of " + Plural(count, "device") + " that are free now no " +
+                                     std::to_string(wanted) + " are linked as it asks, ";
+  return "waits: " + lack + Plural(static_cast<int64_t>(assessment.candidates.size()), "device") +
+         " would do" + kinds + others.Text();
 }
 
 }  // namespace
+
+const v1::Lease* OwnLease(const job::JobSpec& job, const v1::LeasesResponse& leases) {
+  const auto own = std::ranges::find_if(
+      leases.leases(), [&](const v1::Lease& lease) { return job.resources.lease == lease.name(); });
+  return own == leases.leases().end() ? nullptr : &*own;
+}
 
 std::string PlaceText(const Assessment& assessment, const v1::LeasesResponse& leases) {
   const v1::Lease* own = OwnLease(assessment.job, leases);

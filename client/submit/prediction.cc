@@ -103,6 +103,10 @@ std::string FactsText(const Assessment& assessment, const TableLayout& layout) {
                     WithThousands(inspection->decoded_pictures) +
                     " pictures that were looked at are broken: such rows are left out");
   }
+  if (inspection && !inspection->waited_for.empty()) {
+    add("data",
+        "the look at it waited for " + inspection->waited_for + ", which makes the same tokens");
+  }
   if (assessment.micro_batch_choice) {
     add("micro", "auto: " + *assessment.micro_batch_choice +
                      "; a trial proves it before the run, or halves it");
@@ -153,6 +157,7 @@ Json AssessmentJson(const Assessment& assessment) {
       {"sampled_rows", assessment.inspection ? assessment.inspection->sampled_rows : 0},
       {"decoded_pictures", assessment.inspection ? assessment.inspection->decoded_pictures : 0},
       {"broken_pictures", assessment.inspection ? assessment.inspection->broken_pictures : 0},
+      {"waited_for", assessment.inspection ? assessment.inspection->waited_for : ""},
       {"first_row", assessment.inspection ? FirstRowJson(*assessment.inspection) : Json(nullptr)},
       {"micro_batch_choice",
        assessment.micro_batch_choice ? Json(*assessment.micro_batch_choice) : Json(nullptr)},

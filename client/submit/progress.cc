@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
@@ -34,7 +35,7 @@ std::string Lower(std::string text) {
 
 // ", evaluating 12/40": what holds up the steps.
 std::string Activity(const v1::JobView& view) {
-  return view.reason().empty() ? "" : ", " + view.reason();
+  return view.reason().empty() ? "" : ", " + InLocalTime(view.reason());
 }
 
 std::string Numbers(const v1::JobView& view) {
@@ -115,7 +116,7 @@ void Progress::WriteLine(const v1::JobView& view, Shown* shown) {
     line = Name(view) + ": step " + Steps(view) + Activity(view) + Numbers(view) +
            Times(view, clock_->Wall());
   } else if (!view.reason().empty()) {
-    line += ": " + view.reason();
+    line += ": " + InLocalTime(view.reason());
   }
   *out_ << line << "\n";
   shown->phase = phase;
@@ -131,13 +132,15 @@ void Progress::WriteEnd(const v1::JobView& view) {
   if (view.steps() > 0) line += ", step " + Steps(view);
   line += Numbers(view);
   *out_ << line << "\n";
-  if (!view.message().empty() && !Succeeded(view)) *out_ << "  " << view.message() << "\n";
+  if (!view.message().empty() && !Succeeded(view))
+    *out_ << "  " << InLocalTime(view.message()) << "\n";
 }
 
 std::string Progress::Bar(const v1::JobView& view) const {
   const int width = terminal_.layout.width > 0 ? terminal_.layout.width : kWidthUnknown;
   if (StateOf(view) != job::JobState::kRunning)
-    return Truncate(Name(view) + "  " + Lower(view.state()) + "  " + view.reason(), width - 1);
+    return Truncate(Name(view) + "  " + Lower(view.state()) + "  " + InLocalTime(view.reason()),
+                    width - 1);
   const std::string before = Name(view) + " ";
   const std::string after =
       " " + Steps(view) + Activity(view) + Numbers(view) + Times(view, clock_->Wall());

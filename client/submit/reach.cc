@@ -4,15 +4,11 @@
 #include <map>
 
 #include "client/show/format.h"
+#include "common/advice/device_choice.h"
 #include "common/base/result.h"
 
 namespace trainctl::client {
 namespace {
-
-base::Status CheckRules(const job::JobSpec& job, const SiteWorker& worker) {
-  if (!worker.bars.empty()) return base::Error{base::Code::kInvalid, worker.bars};
-  return job::CheckByName(worker.rules, "", job);
-}
 
 std::string WhyBarred(const std::map<std::string, std::string>& hosts) {
   if (hosts.empty()) return "";
@@ -22,6 +18,11 @@ std::string WhyBarred(const std::map<std::string, std::string>& hosts) {
 }
 
 }  // namespace
+
+base::Status CheckRules(const job::JobSpec& job, const SiteWorker& worker) {
+  if (!worker.bars.empty()) return base::Error{base::Code::kInvalid, worker.bars};
+  return job::CheckByName(worker.rules, "", job);
+}
 
 Reach FindReach(const job::JobSpec& job, const std::vector<SiteWorker>& workers) {
   std::vector<base::Status> verdicts;
@@ -34,12 +35,10 @@ Reach FindReach(const job::JobSpec& job, const std::vector<SiteWorker>& workers)
   Reach reach;
   std::map<std::string, std::string> barred;
   for (size_t i = 0; i < workers.size(); ++i) {
-    const bool is_open =
-        verdicts[i].ok() || (!is_admitted && verdicts[i].error().code == base::Code::kDenied);
-    if (is_open) {
-      reach.workers.push_back(workers[i]);
-    } else {
+    if (advice::IsClosed(verdicts[i], is_admitted)) {
       barred.emplace(workers[i].device.host, verdicts[i].error().message);
+    } else {
+      reach.workers.push_back(workers[i]);
     }
   }
   reach.barred = WhyBarred(barred);

@@ -16,7 +16,9 @@ struct Reach {
   std::string barred;
 };
 
-// A host whose roots don't hold a path by its name is passed over where another one's do.
+// What the rules of the worker's host say of the job, as job::CheckByName has it.
+base::Status CheckRules(const job::JobSpec& job, const SiteWorker& worker);
+
 Reach FindReach(const job::JobSpec& job, const std::vector<SiteWorker>& workers);
 
 }  // namespace trainctl::client

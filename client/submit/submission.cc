@@ -38,6 +38,7 @@ v1::SubmitRequest RequestFor(const JobFile& file, const std::vector<Assessment>&
     v1::JobSubmission& submission = *request.add_jobs();
     job::JobSpec job = file.jobs[i];
     job.train.micro_batch_size = assessments[i].job.train.micro_batch_size;
+    job.resources.priority = assessments[i].job.resources.priority;
     submission.set_job_json(job::ToJson(job));
     submission.set_micro_batch_auto(!file.jobs[i].train.micro_batch_size);
     if (assessments[i].inspection)
@@ -150,12 +151,27 @@ void SayNotes(Context& context, const std::vector<Assessment>& assessments,
   }
 }
 
+// The coordinator refuses them all or none.
+void RefuseFullQueue(const Site& site, std::vector<Assessment>* assessments) {
+  if (!site.bounds || !site.bounds->policy.max_queued_jobs) return;
+  const auto jobs = static_cast<int64_t>(assessments->size());
+  const int64_t most = *site.bounds->policy.max_queued_jobs, waiting = site.bounds->waiting_jobs;
+  if (waiting + jobs <= most) return;
+  for (Assessment& assessment : *assessments) {
+    assessment.site_problems.push_back(
+        {"submit", 0, std::to_string(jobs) + (jobs == 1 ? " job" : " jobs"),
+         "at most " + std::to_string(most) + " of " + site.bounds->user + " that wait at once",
+         std::to_string(waiting) + " wait now"});
+  }
+}
+
 int DryRun(Context& context, const JobFile& file, const std::optional<v1::Lease>& lease,
            const SubmitOptions& options) {
   const Site site = AskSite(context);
-  const base::Result<std::vector<Assessment>> assessments =
+  base::Result<std::vector<Assessment>> assessments =
       AssessAll(context, file, site, options.force, lease);
   if (!assessments.ok()) return Fail(context, assessments.error());
+  RefuseFullQueue(site, &*assessments);
   Forecast forecast{*assessments, file.variants, site.known, {}, lease};
   const auto leases =
       site.known ? context.api->Leases() : base::Result<v1::LeasesResponse>(v1::LeasesResponse());

@@ -21,6 +21,15 @@ std::string LeaseOfAll(const std::vector<job::JobSpec>& jobs) {
   return is_one ? first.value_or("") : "";
 }
 
+// Of what was meant as a time, and is none.
+base::Error NoSuchLease(const std::string& name) {
+  const bool is_meant_as_time = name.find_first_of("0123456789") == 0;
+  const std::string hint =
+      is_meant_as_time ? "; expected a lease, or a time such as 90s, 10min or 2h" : "";
+  return {is_meant_as_time ? base::Code::kInvalid : base::Code::kNotFound,
+          "no lease '" + name + "', or it is over" + hint + "; trainctl lease ls lists them"};
+}
+
 base::Result<v1::LeasesResponse> AskForLeases(Context& context) {
   const base::Result<Api*> api = NeedApi(context);
   if (!api.ok()) return api.error();
@@ -35,10 +44,7 @@ int64_t SecondsLeft(const v1::Lease& lease, const v1::LeasesResponse& leases) {
 
 base::Result<Stretch> StretchOf(const std::string& name, const v1::LeasesResponse& leases) {
   const auto lease = std::ranges::find(leases.leases(), name, &v1::Lease::name);
-  if (lease == leases.leases().end()) {
-    return base::Error{base::Code::kNotFound,
-                       "no lease '" + name + "', or it is over; trainctl lease ls lists them"};
-  }
+  if (lease == leases.leases().end()) return NoSuchLease(name);
   return Stretch{SecondsLeft(*lease, leases), *lease};
 }
 

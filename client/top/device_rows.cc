@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/worker_state.h"
@@ -84,7 +85,7 @@ TextCell HolderCell(const SiteView& site, const v1::WorkerView& worker) {
   if (job != nullptr) text += " " + job->name();
   if (job != nullptr && !job->owner().empty()) text += " (" + job->owner() + ")";
   if (worker.reason().empty()) return text;
-  return {text + (text.empty() ? "" : ": ") + worker.reason(),
+  return {text + (text.empty() ? "" : ": ") + InLocalTime(worker.reason()),
           worker.has_drain() || worker.has_slowness() ? Style::kWarning
                                                       : StyleOfWorkerState(worker.state())};
 }
@@ -200,9 +201,11 @@ std::vector<std::string> HostsAlone(const SiteView& site, const Paper& paper) {
 
 }  // namespace
 
+bool IsWide(const Paper& paper) { return paper.columns == 0 || paper.columns >= kWidePaper; }
+
 std::string LoadText(double percent, const Paper& paper) {
   constexpr const char* kEighths[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const int width = paper.columns == 0 || paper.columns >= kWidePaper ? 10 : 5;
+  const int width = IsWide(paper) ? 10 : 5;
   const double share = std::isfinite(percent) ? std::clamp(percent / 100, 0.0, 1.0) : 0;
   const int eighths = static_cast<int>(std::lround(share * width * 8));
   std::string bar;

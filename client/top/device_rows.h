@@ -18,6 +18,9 @@ std::vector<std::string> DeviceRows(const SiteView& site, const Paper& paper, in
 std::string DeviceLoadText(const v1::WorkerView& worker, const Paper& paper);
 std::string DeviceMemoryText(const v1::WorkerView& worker);
 
+// Where bars are long.
+bool IsWide(const Paper& paper);
+
 // "98 %" behind its bar.
 std::string LoadText(double percent, const Paper& paper);
 

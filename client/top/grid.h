@@ -1,5 +1,5 @@
 // Rows of one line each, in columns that give way to the width of the paper: the least wanted go,
-// long texts are cut. Widths count code points. Not thread-safe.
+// long texts are cut. Not thread-safe.
 #pragma once
 
 #include <string>

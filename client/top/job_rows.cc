@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
@@ -65,26 +66,29 @@ std::string PeakCell(const v1::JobView& job) {
 
 std::string MemoryCell(const SiteView& site, const std::string& job, const Paper& paper) {
   const auto memory = site.memory.find(job);
-  return memory == site.memory.end() ? "" : ShortMemoryBar(memory->second, paper.unicode);
+  if (memory == site.memory.end()) return "";
+  return ShortMemoryBar(memory->second,
+                        {.columns = IsWide(paper) ? 12 : 10, .unicode = paper.unicode});
 }
 
 std::string WherePhase(const v1::JobView& job) {
   const std::string place = PlacementText(job);
-  return place + (place.empty() || job.reason().empty() ? "" : ": ") + job.reason();
+  return place + (place.empty() || job.reason().empty() ? "" : ": ") + InLocalTime(job.reason());
 }
 
+// On 80 columns the bar of what is held stands in the place of its number.
 std::vector<std::string> RunningRows(const Drawing& drawing) {
   const SiteView& site = drawing.site;
   RowGrid grid({{.header = "RUNNING", .least = 7},
                 {.header = "NAME", .least = 8, .cut = true},
-                {.header = "OWNER", .least = 5, .cut = true, .goes = 6},
+                {.header = "OWNER", .least = 5, .cut = true, .goes = 5},
                 {.header = "DONE", .goes = 8},
                 {.header = "STEP", .right = true, .least = 9},
                 {.header = "LOSS", .right = true, .least = 6},
                 {.header = "TOKENS/S", .right = true, .least = 8, .goes = 1},
-                {.header = "MEMORY", .least = kShortBarColumns, .goes = 7},
-                {.header = "PEAK", .right = true, .least = 9, .goes = 2},
-                {.header = "TIME", .right = true, .least = 5, .goes = 3},
+                {.header = "MEMORY", .goes = 2},
+                {.header = "PEAK", .right = true, .least = 9, .goes = 7},
+                {.header = "TIME", .right = true, .least = 5, .goes = 6},
                 {.header = "LEFT", .right = true, .least = 6},
                 {.header = "WHERE", .least = 10, .cut = true, .goes = 9}});
   for (const v1::JobView& job : site.running) {
@@ -117,7 +121,7 @@ std::vector<std::string> QueuedRows(const Drawing& drawing) {
     const auto waits = static_cast<double>(drawing.site.time - job.submitted_at()) / 1e6;
     grid.AddRow({drawing.IdCell(job), drawing.NameCell(job), job.owner(),
                  std::to_string(job.devices()), job.submitted_at() != 0 ? FormatClock(waits) : "",
-                 PredictedHour(job.predicted_start()), job.reason()});
+                 PredictedHour(job.predicted_start()), InLocalTime(job.reason())});
   }
   return drawing.Lines(grid);
 }
@@ -174,7 +178,7 @@ std::string JobSentence(const v1::JobView* job) {
                   (place.empty() ? "" : " on " + place));
   if (job->attempt() > 1) parts.push_back("attempt " + std::to_string(job->attempt()));
   const std::string& why = HasEnded(*job) ? job->message() : job->reason();
-  if (!why.empty() && !Succeeded(*job)) parts.push_back(why);
+  if (!why.empty() && !Succeeded(*job)) parts.push_back(InLocalTime(why));
   if (job->predicted_start() != 0) parts.push_back("starts " + PredictedStartText(*job));
   return OneLine(Join(parts, " · "));
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "client/show/character_width.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
@@ -27,7 +28,8 @@ struct Substitute {
 constexpr Substitute kSubstitutes[] = {{"…", "."}, {"▶", ">"}, {"·", "-"},
                                        {"°", " "}, {"↑", "^"}, {"↓", "v"}};
 
-// A character of UTF-8 that has no substitute is "?"; of its bytes the first alone counts.
+// A character that has no substitute is as many "?" as it has columns; marks on a letter of ASCII
+// are left out.
 std::string ToAscii(std::string_view row) {
   std::string text;
   while (!row.empty()) {
@@ -38,10 +40,13 @@ std::string ToAscii(std::string_view row) {
       row.remove_prefix(known->drawn.size());
       continue;
     }
-    const auto byte = static_cast<unsigned char>(row[0]);
-    const bool goes_on = byte >= 0x80 && byte < 0xC0;
-    if (!goes_on) text += byte < 0x80 || row[0] == kOwnEscape ? row[0] : '?';
-    row.remove_prefix(1);
+    const Character character = FirstCharacter(row);
+    if (static_cast<unsigned char>(row[0]) < 0x80 || row[0] == kOwnEscape) {
+      text += row[0];
+    } else {
+      text.append(static_cast<size_t>(character.columns), '?');
+    }
+    row.remove_prefix(character.bytes);
   }
   return text;
 }
@@ -203,7 +208,7 @@ Rows HelpPicture(const Paper& paper) {
       "  Enter  l                   its memory by kind, ranks, events and log;",
       "                             the same keys scroll there, q goes back",
       "  <  >   d                   scroll devices; all of them, or hosts alone",
-      "  c                          end the job, after a y",
+      "  c                          end the job, after a y, or two where it runs",
       "  /                          only jobs with a text in name, owner, group,",
       "                             tag or device",
       "  s                          sort what runs: age, name, owner, time left, peak",

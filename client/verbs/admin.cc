@@ -69,10 +69,11 @@ class Admin : public Verb {
   void Declare(Arguments& arguments) override {
     arguments.Positionals(
         "audit | token create USER | token ls | token revoke ID | worker-token "
-        "HOST | backup FILE",
+        "HOST | revoke-host HOST | backup FILE",
         &words_,
         "the audit log, newest first; tokens of people; a token with which a "
-        "host's workers join once; a copy of the site's database, to an absolute path that ends in "
+        "host's workers join once; an end to all that a host's workers come by; a copy of the "
+        "site's database, to an absolute path that ends in "
         ".db on the "
         "coordinator's host",
         /*required=*/true);
@@ -95,15 +96,19 @@ class Admin : public Verb {
     arguments.Remark(
         "The audit log has each submit, resume, cancel, rm of a job, drain, undrain, fence, "
         "removal of a worker,\n"
-        "token and certificate, accepted or refused; and workers that were refused. Of one caller "
-        "it has at most 100\n"
+        "token, certificate and sign-in of a browser, accepted or refused; and workers that were "
+        "refused. Of one caller it has at most 100\n"
         "refused calls a minute; how many more there were is one entry.\n"
         "A backup has jobs, metrics and the audit log; the logs of ranks and the keys of a site "
         "are files beside the\n"
         "database. What has the name is complete, and nothing is replaced. traincoordinator "
         "restore begins a site with it.\n"
         "Tokens are for sites that are reached with TLS (traincoordinator init). A token is told "
-        "once: the site keeps only its hash.");
+        "once: the site keeps only its hash.\n"
+        "revoke-host: what the host's workers have, certificates and join tokens, is good for "
+        "nothing from then on. Their connections end, and jobs there are as on any host that is "
+        "cut "
+        "off. A new worker-token lets the host in again, with a new key.");
   }
 
   int Run(Context& context) override {
@@ -117,13 +122,15 @@ class Admin : public Verb {
     if (action == "token revoke" && count == 3) return Revoke(context, **api, words_[2]);
     if (action == "token create" && count == 3) return Create(context, **api, words_[2]);
     if (action == "backup" && count == 2) return Backup(context, **api, words_[1]);
+    if (action == "revoke-host" && count == 2) return RevokeHost(context, **api, words_[1]);
     if (action == "worker-token" && count == 2) {
       return Make(context, **api, Wish(words_[1], "worker", kDefaultJoinSeconds));
     }
     return Fail(context, {base::Code::kInvalid,
                           "admin " + action +
                               ": expected audit, token create USER, token ls, token revoke ID, "
-                              "worker-token HOST or backup FILE; see: trainctl admin --help"});
+                              "worker-token HOST, revoke-host HOST or backup FILE; see: trainctl "
+                              "admin --help"});
   }
 
  private:
@@ -154,6 +161,21 @@ class Admin : public Verb {
       return Fail(context, response.error());
     Say(context, "Revoked token " + text +
                      ": no call is taken with it, and what follows jobs by it has ended.\n");
+    return kExitOk;
+  }
+
+  static int RevokeHost(Context& context, Api& api, const std::string& host) {
+    v1::RevokeHostRequest request;
+    request.set_host(host);
+    const base::Result<v1::RevokeHostResponse> revoked = api.RevokeHost(request);
+    if (!revoked.ok()) return Fail(context, revoked.error());
+    Say(context, "Revoked what workers of " + host +
+                     " came by: " + Plural(revoked->streams(), "connection") +
+                     " ended. trainctl admin "
+                     "worker-token " +
+                     host + " lets it in again.\n");
+    if (!revoked->known())
+      Say(context, "No worker of a host '" + host + "' has ever registered: is that its name?\n");
     return kExitOk;
   }
 

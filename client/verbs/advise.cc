@@ -1,9 +1,11 @@
 #include <cstdlib>
 #include <utility>
 
-#include "client/drawn_file.h"
 #include "client/exit_code.h"
-#include "client/plot/svg_ways.h"
+#include "client/page_file.h"
+#include "client/plot/drawn_ways.h"
+#include "client/plot/picture_file.h"
+#include "client/plot/svg.h"
 #include "client/show/format.h"
 #include "client/submit/advice.h"
 #include "client/submit/job_file.h"
@@ -63,6 +65,7 @@ WaysPicture PictureOf(const Advice& advice) {
     add(way, overrides.empty() ? "(as the file has it)" : overrides);
   }
   if (advice.ways.asked.time) picture.asked = PointOf(advice.ways.asked, "");
+  for (const LeftOut& one : advice.left_out) picture.remarks.push_back(TextOf(one));
   return picture;
 }
 
@@ -158,12 +161,12 @@ class AdviseVerb : public Verb {
       return Fail(context, {base::Code::kNotFound,
                             "there is nothing to draw: no way that fits has a predicted time"});
     }
-    const Picture picture{SvgWays(ways), SvgWaysWidth(), SvgWaysHeight(ways)};
+    const drawn::Drawing drawing = drawn::DrawingOf(ways);
     if (output_ == "svg") {
-      context.out << picture.svg << std::flush;
+      context.out << drawn::SvgOf(drawing) << std::flush;
       return kExitOk;
     }
-    const base::Status written = WritePicture(context.surroundings, picture, output_);
+    const base::Status written = drawn::WritePicture(drawing, output_);
     if (!written.ok()) return Fail(context, written.error());
     context.err << "Wrote " << output_ << ": " << ways.title << "." << std::endl;
     return kExitOk;

@@ -59,7 +59,7 @@ class Class : public Verb {
     arguments.Text("--users-file", "FILE", &users_file_, "the same, a name a line");
     arguments.Text("--reference", "DIR", &reference_,
                    "results to measure against: what trainctl export wrote of a run of this lab, "
-                   "or its comparison.json; h200: of short runs of the shipped labs on one H200");
+                   "or its comparison.json; h200: of short runs of the shipped labs on H200s");
     arguments.Remark(
         "A line for each user and experiment, run or not; -o csv is for a grade book. A run is of "
         "a job with the experiment's name.\n"
@@ -100,25 +100,30 @@ class Class : public Verb {
     return base::Error{base::Code::kInvalid, users_file_ + ": expected a user's name a line"};
   }
 
-  // A folder's comparison, a file, or the name of one of those shipped.
-  static std::string ReferenceFile(const Surroundings& surroundings, const std::string& named) {
+  // A folder's comparison, a file, or those of a shipped folder by its name.
+  static std::vector<std::string> ReferenceFiles(const Surroundings& surroundings,
+                                                 const std::string& named) {
     std::error_code error;
-    if (std::filesystem::is_directory(named, error)) return named + "/comparison.json";
+    if (std::filesystem::is_directory(named, error)) return {named + "/comparison.json"};
     const bool is_name = named.find_first_of("./") == std::string::npos;
-    if (!is_name || std::filesystem::exists(named, error)) return named;
-    const base::Result<std::string> shipped =
-        FindShipped(surroundings, "reference/" + named + ".json");
-    return shipped.ok() ? *shipped : named;
+    if (!is_name || std::filesystem::exists(named, error)) return {named};
+    const base::Result<std::string> shipped = FindShipped(surroundings, "reference/" + named);
+    std::vector<std::string> files;
+    if (shipped.ok()) {
+      for (const auto& entry : std::filesystem::directory_iterator(*shipped, error))
+        files.push_back(entry.path());
+    }
+    return files.empty() ? std::vector{named} : files;
   }
 
   base::Status ReadReference(const Surroundings& surroundings) {
     if (reference_.empty()) return base::Ok{};
-    const std::string file = ReferenceFile(surroundings, reference_);
-    const base::Result<std::string> text = base::ReadFile(file, kMostBytes);
-    if (!text.ok()) return text.error();
-    base::Result<ReferenceResults> results = ReferenceResults::Read(*text, file);
-    if (!results.ok()) return results.error();
-    results_ = *std::move(results);
+    results_.emplace();
+    for (const std::string& file : ReferenceFiles(surroundings, reference_)) {
+      const base::Result<std::string> text = base::ReadFile(file, kMostBytes);
+      if (!text.ok()) return text.error();
+      if (const base::Status added = results_->Add(*text, file); !added.ok()) return added;
+    }
     return base::Ok{};
   }
 
@@ -161,14 +166,27 @@ class Class : public Verb {
     return numbers;
   }
 
-  std::vector<TextColumn> Columns(bool some_changed) const {
+  // Which columns stand behind the numbers.
+  struct Remarks {
+    bool some_changed = false;
+    bool some_without_reference = false;
+  };
+  Remarks RemarksOn(const std::vector<LabRun>& runs) const {
+    return {std::ranges::any_of(runs, [](const LabRun& run) { return !run.changed.empty(); }),
+            results_ && std::ranges::any_of(runs, [this](const LabRun& run) {
+              return !results_->Has(run.experiment);
+            })};
+  }
+
+  std::vector<TextColumn> Columns(const Remarks& remarks) const {
     std::vector<TextColumn> columns = {
         {"USER"}, {.header = "EXPERIMENT", .cut = true}, {"JOB"}, {"OUTCOME"}, {"RUNS", true}};
     for (const ClassColumn& column : kNumbers) {
       columns.push_back({.header = column.header, .right = true, .goes = column.goes});
       if (results_) columns.push_back({.header = "×REF", .right = true, .goes = column.goes});
     }
-    if (some_changed) columns.push_back({"CHANGED"});
+    if (remarks.some_without_reference) columns.push_back({"REFERENCE"});
+    if (remarks.some_changed) columns.push_back({"CHANGED"});
     return columns;
   }
 
@@ -198,7 +216,7 @@ class Class : public Verb {
     cells->emplace_back(has_ratio ? FormatNumber(ratio) + "×" : "");
   }
 
-  void AddRow(const LabRun& run, const Numbers& numbers, bool some_changed,
+  void AddRow(const LabRun& run, const Numbers& numbers, const Remarks& remarks,
               Listing* listing) const {
     const v1::JobView* job = run.job ? &*run.job : nullptr;
     const std::string outcome = job == nullptr ? "" : job->outcome();
@@ -215,22 +233,26 @@ class Class : public Verb {
                                    {state, job == nullptr ? Style::kFaint : OutcomeStyle(*job)},
                                    run.runs > 0 ? WithThousands(run.runs) : ""};
     for (const ClassColumn& column : kNumbers) AddNumber(run, numbers, column, &cells, &record);
+    if (results_) {
+      const bool has_reference = results_->Has(run.experiment);
+      record["reference"] = has_reference ? Json(results_->Origin(run.experiment)) : Json();
+      if (remarks.some_without_reference)
+        cells.emplace_back(has_reference ? "" : "none", Style::kFaint);
+    }
     record["changed"] = Join(run.changed, "; ");
-    if (some_changed) cells.emplace_back(Join(run.changed, "; "), Style::kWarning);
+    if (remarks.some_changed) cells.emplace_back(Join(run.changed, "; "), Style::kWarning);
     listing->records.push_back(std::move(record));
     listing->table.AddRow(std::move(cells));
   }
 
   int Print(Context& context, const std::vector<LabRun>& runs,
             const std::map<std::string, Numbers>& numbers) const {
-    const bool some_changed =
-        std::ranges::any_of(runs, [](const LabRun& run) { return !run.changed.empty(); });
-    Listing listing{
-        .collection = "runs", .table = TextTable(Columns(some_changed)), .name_key = "job"};
+    const Remarks remarks = RemarksOn(runs);
+    Listing listing{.collection = "runs", .table = TextTable(Columns(remarks)), .name_key = "job"};
     static const Numbers kNone;
     for (const LabRun& run : runs) {
       const auto its = run.job ? numbers.find(run.job->id()) : numbers.end();
-      AddRow(run, its == numbers.end() ? kNone : its->second, some_changed, &listing);
+      AddRow(run, its == numbers.end() ? kNone : its->second, remarks, &listing);
     }
     if (context.format == OutputFormat::kName)
       std::erase_if(listing.records, [](const Json& record) { return record["job"].is_null(); });

@@ -1,9 +1,11 @@
 #include <algorithm>
 
-#include "client/drawn_file.h"
 #include "client/exit_code.h"
 #include "client/naming.h"
-#include "client/plot/svg_bars.h"
+#include "client/page_file.h"
+#include "client/plot/drawn_bars.h"
+#include "client/plot/picture_file.h"
+#include "client/plot/svg.h"
 #include "client/report/comparison_bars.h"
 #include "client/report/run_report.h"
 #include "client/show/comparison.h"
@@ -86,26 +88,20 @@ class Compare : public Verb {
   }
 
   int Draw(Context& context, const v1::CompareResponse& response) const {
-    const Surroundings& surroundings = context.surroundings;
     const bool is_page = drawn_ == "html" || drawn_ == "pdf";
     const std::string origin = FormatTime(context.clock().Wall()) + ", from " + context.server;
     const std::string page = is_page ? HtmlOf(ReportOn(response, origin)) : "";
-    const Picture picture = is_page ? Picture{} : ComparisonPicture(response);
+    const drawn::Drawing drawing =
+        is_page ? drawn::Drawing{} : drawn::DrawingOf("Comparison", ComparisonBars(response));
     if (output_ == drawn_) {
-      context.out << (is_page ? page : picture.svg) << std::flush;
+      context.out << (is_page ? page : drawn::SvgOf(drawing)) << std::flush;
       return kExitOk;
     }
-    const base::Status written = is_page ? WritePage(surroundings, page, output_)
-                                         : WritePicture(surroundings, picture, output_);
+    const base::Status written = is_page ? WritePage(context.surroundings, page, output_)
+                                         : drawn::WritePicture(drawing, output_);
     if (!written.ok()) return Fail(context, written.error());
     context.err << "Wrote " << output_ << "." << std::endl;
     return kExitOk;
-  }
-
-  // A panel for each row of numbers that were measured.
-  static Picture ComparisonPicture(const v1::CompareResponse& response) {
-    const std::vector<BarPanel> panels = ComparisonBars(response);
-    return {SvgBars("Comparison", panels), SvgBarsWidth(), SvgBarsHeight(panels)};
   }
 
   // By its name and by its id, say: it stands once, and people expect two.

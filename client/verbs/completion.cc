@@ -2,6 +2,7 @@
 #include <set>
 
 #include "client/exit_code.h"
+#include "client/show/comparison.h"
 #include "client/show/explanations.h"
 #include "client/show/format.h"
 #include "client/verbs/verb.h"
@@ -39,21 +40,16 @@ std::string VerbsWithSettings() {
   return Join(names, "|");
 }
 
-// Of the sections that may be null too.
-std::string SettingKeys() {
-  job::JobSpec job;
-  job.lora.emplace();
-  job.profile.emplace();
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : job::Flatten(job)) keys.push_back(key);
-  return Join(keys, " ");
-}
+std::string SettingKeys() { return Join(job::SettingKeys(), " "); }
 
 std::string MetricNames() {
   std::vector<std::string_view> names;
   for (const job::MetricInfo& metric : job::Metrics()) names.push_back(metric.name);
   return Join(names, " ");
 }
+
+// Of `compare --only`.
+std::string RowKeys() { return Join(KeysOfAnyComparison(), " "); }
 
 // A topic is one word here; explain takes "micro_batch" for "micro batch".
 std::string TopicWords() {
@@ -93,7 +89,7 @@ constexpr Words kWords[] = {
     {"undrain", "", kWorkers},
     {"workers", "remove", kWorkers},
     {"lease", "create find ls describe extend delete calendar", kLeases},
-    {"admin", "audit backup token worker-token", ""},
+    {"admin", "audit backup revoke-host token worker-token", ""},
     {"config", "get set unset server context", ""},
     {"context", "add use ls rm", kContexts},
     {"recipes", "ls show path copy submit", "trainctl recipes -o name"},
@@ -110,7 +106,7 @@ Words WordsOf(std::string_view verb) {
 
 // What may stand behind an option.
 constexpr Words kValues[] = {
-    {"--after|--base|--group", "", kJobs},
+    {"--after|--base|--group|--job", "", kJobs},
     {"--within", "", kLeases},
     {"--context", "", kContexts},
 };
@@ -150,12 +146,14 @@ constexpr const char* kBashTail = R"script(  if [ "$word" = = ]; then
       _trainctl_offer "$word" '' = < <(_trainctl_words "$keys")
       return ;;
     --metric) words=$metrics from= list=1 ;;
+    --only) words=$rows from= list=1 ;;
     --name) [ "$verb" != metrics ] || words=$metrics from= list=1 ;;
 )script";
 
 std::string BashScript() {
   std::string text = kBashHead;
-  text += "  local keys=\"" + SettingKeys() + "\"\n  local metrics=\"" + MetricNames() + "\"\n";
+  text += "  local keys=\"" + SettingKeys() + "\"\n  local metrics=\"" + MetricNames() +
+          "\"\n  local rows=\"" + RowKeys() + "\"\n";
   text += "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    _trainctl_offer \"$word\" '' '' < <(" +
           std::string("_trainctl_words \"") + VerbNames() +
           " --help --version\")\n    return\n  fi\n  case $verb in\n";
@@ -198,15 +196,17 @@ std::string ZshScript() {
 # trainctl completion for zsh: source <(trainctl completion zsh) after compinit; or trainctl completion zsh > ~/.zfunc/_trainctl, with
 # fpath+=~/.zfunc before compinit
 _trainctl() {
-  local -a verbs flags words_here keys metrics
+  local -a verbs flags words_here keys metrics rows
 )script";
-  text += "  keys=(" + SettingKeys() + ")\n  metrics=(" + MetricNames() + ")\n  verbs=(\n";
+  text += "  keys=(" + SettingKeys() + ")\n  metrics=(" + MetricNames() + ")\n  rows=(" +
+          RowKeys() + ")\n  verbs=(\n";
   for (const VerbRow& row : Verbs())
     text += "    " + Quoted(std::string(row.name) + ":" + std::string(row.summary)) + "\n";
   text +=
       "  )\n  if (( CURRENT == 2 )); then\n    _describe verb verbs\n    return\n  fi\n  case "
       "$words[CURRENT-1] in\n    --set|--matrix) compadd -S = -- $keys; return ;;\n"
       "    --metric) compset -P '*,'; compadd -- $metrics; return ;;\n"
+      "    --only) compset -P '*,'; compadd -- $rows; return ;;\n"
       "    --name) if [[ $words[2] == metrics ]]; then compset -P '*,'; compadd -- $metrics; "
       "return; fi ;;\n";
   for (const Words& value : kValues) {
@@ -244,9 +244,9 @@ class Completion : public Verb {
   void Declare(Arguments& arguments) override {
     arguments.Positional("SHELL", &shell_, "bash or zsh");
     arguments.Remark(
-        "Behind --set and -- stand the job file's settings, behind --metric the metrics; ids and "
-        "names of jobs\n"
-        "are asked of the coordinator.");
+        "Behind --set and -- stand the job file's settings, behind --metric the metrics, behind "
+        "--only the\n"
+        "rows of compare; ids and names of jobs are asked of the coordinator.");
   }
 
   bool NeedsSite() const override { return shell_ == "jobs"; }

@@ -4,6 +4,7 @@
 #include "client/naming.h"
 #include "client/show/attempt_text.h"
 #include "client/show/auto_micro_batch.h"
+#include "client/show/calendar_time.h"
 #include "client/show/continuations.h"
 #include "client/show/first_row.h"
 #include "client/show/foresight.h"
@@ -14,6 +15,7 @@
 #include "client/show/profile.h"
 #include "client/submit/prediction.h"
 #include "client/verbs/verb.h"
+#include "common/base/parse_number.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
 #include "common/record/detail_record.h"
@@ -40,9 +42,9 @@ std::string OverviewText(const v1::JobDetail& detail, int64_t now, const TableLa
     text += Line(label, fact, layout);
   };
   add("state", StateText(view));
-  add("why", view.reason());
+  add("why", InLocalTime(view.reason()));
   add("starts", PredictedStartText(view));
-  add("message", view.message());
+  add("message", InLocalTime(view.message()));
   add("group", GroupText(view));
   add("owner", view.owner());
   add("where", PlacementText(view));
@@ -137,11 +139,23 @@ class Describe : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Positional("JOB", &job_, "id or name of a job or group");
+    arguments.Text(
+        "--texts", "all|STEP", &texts_,
+        "what the model made of eval.prompts in every evaluation that is kept, or in the "
+        "one at this step; else in the first and the last");
+    arguments.Remark(
+        "Of a job's evaluations the texts of the first and of the newest 17 are kept.");
   }
 
   int Run(Context& context) override {
-    const base::Result<v1::GetResponse> response = GetJobs(context, NewestMeant(context, job_));
+    v1::GetRequest request;
+    if (const base::Status usable = AskForTexts(&request); !usable.ok())
+      return Fail(context, usable.error());
+    request.set_job(NewestMeant(context, job_));
+    const base::Result<v1::GetResponse> response = GetJobs(context, request);
     if (!response.ok()) return Fail(context, response.error());
+    if (const base::Status told = CheckTexts(request, *response); !told.ok())
+      return Fail(context, told.error());
     if (context.for_people()) {
       for (const v1::JobDetail& detail : response->jobs()) {
         if (&detail != &response->jobs(0)) context.out << "\n";
@@ -161,6 +175,35 @@ class Describe : public Verb {
   }
 
  private:
+  base::Status AskForTexts(v1::GetRequest* request) const {
+    if (texts_.empty()) return base::Ok{};
+    if (texts_ == "all") {
+      request->set_all_texts(true);
+      return base::Ok{};
+    }
+    const std::optional<int64_t> step = base::ParseNumber(texts_);
+    if (!step)
+      return base::Error{base::Code::kInvalid, "--texts " + texts_ + ": expected all or a step"};
+    request->set_texts_of_step(*step);
+    return base::Ok{};
+  }
+
+  // Of a group one job that has them will do.
+  base::Status CheckTexts(const v1::GetRequest& request, const v1::GetResponse& response) const {
+    if (!request.has_texts_of_step()) return base::Ok{};
+    std::vector<std::string> kept;
+    for (const v1::JobDetail& detail : response.jobs()) {
+      if (detail.continuations_size() > 0) return base::Ok{};
+      const std::string steps = TextStepsText(detail);
+      if (!steps.empty())
+        kept.push_back(NameWithId(detail.view().name(), detail.view().id()) + ": " + steps);
+    }
+    return base::Error{base::Code::kNotFound,
+                       "no texts of step " + texts_ + " are kept" +
+                           (kept.empty() ? ", nor of any other step"
+                                         : "; they are of these steps: " + Join(kept, "; "))};
+  }
+
   static Listing ListDetails(const Context& context, const v1::GetResponse& response) {
     std::vector<v1::JobView> views;
     for (const v1::JobDetail& detail : response.jobs()) views.push_back(detail.view());
@@ -173,7 +216,7 @@ class Describe : public Verb {
     return listing;
   }
 
-  std::string job_;
+  std::string job_, texts_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "client/exit_code.h"
 #include "client/naming.h"
+#include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
 #include "client/show/explanations.h"
 #include "client/show/format.h"
@@ -140,7 +141,8 @@ class Explain : public Verb {
     for (const v1::JobDetail& detail : response.jobs()) {
       const v1::JobView& view = detail.view();
       const bool is_over = HasEnded(view);
-      listing.table.AddRow({view.id(), view.state(), is_over ? view.message() : view.reason()});
+      listing.table.AddRow(
+          {view.id(), view.state(), InLocalTime(is_over ? view.message() : view.reason())});
       listing.records.push_back(ReasonsRecord(detail));
       text += (text.empty() ? "" : "\n") + ReasonsText(detail, context.clock().Wall(), layout);
       if (!RanOutOfMemory(detail)) continue;

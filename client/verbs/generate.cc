@@ -8,6 +8,7 @@
 #include "client/naming.h"
 #include "client/show/format.h"
 #include "client/submit/generation.h"
+#include "client/submit/inspection.h"
 #include "client/submit/patience.h"
 #include "client/submit/submission.h"
 #include "client/verbs/verb.h"
@@ -22,8 +23,10 @@ class Generate : public Verb {
   void Declare(Arguments& arguments) override {
     arguments.Positional("JOB", &job_, "id or name of a job that has ended and saved its model");
     arguments.Texts("--prompt", "TEXT", &prompts_,
-                    "what the model goes on from, as it is: no template is added; several: each "
-                    "behind its own --prompt");
+                    "what the model answers, if its data were chats: the template writes it as a "
+                    "user's turn; else what it goes on from, as it is; several: each behind its "
+                    "own --prompt");
+    arguments.Switch("--raw", &raw_, "go on from the prompts as they are, after chats too");
     arguments.Texts("--image", "FILE", &images_,
                     "of a model of pictures: a picture on the model's host that it captions; "
                     "several: each behind its own --image, with a --prompt each or none");
@@ -91,9 +94,13 @@ class Generate : public Verb {
     if (!model.ok()) return model.error();
     if (base::Status there = CheckThere(context, detail.view(), *model); !there.ok())
       return there.error();
-    const base::Result<job::JobSpec> job = GenerationOf(detail, *model, prompts_, images_);
+    const base::Result<v1::WorkersResponse> site = context.api->Workers();
+    const SiteBounds bounds = (site.ok() ? BoundsOf(*site) : std::nullopt).value_or(SiteBounds());
+    const base::Result<job::JobSpec> job =
+        GenerationOf(detail, *model, prompts_, images_, bounds.policy);
     if (!job.ok()) return job.error();
     JobFileOptions of{.path = detail.view().id(), .name = name_, .overrides = overrides_};
+    if (raw_) of.overrides.push_back({"eval.raw_prompts", "true"});
     if (!max_new_tokens_.empty()) of.overrides.push_back({"eval.max_new_tokens", max_new_tokens_});
     if (!temperature_.empty()) of.overrides.push_back({"eval.temperature", temperature_});
     base::Result<JobFile> file = ReadJobText(job::ToJson(*job), of);
@@ -132,6 +139,7 @@ class Generate : public Verb {
 
   std::string job_, name_, max_new_tokens_, temperature_;
   std::vector<std::string> prompts_, images_;
+  bool raw_ = false;
   std::vector<job::Override> overrides_;
   SubmitOptions options_;
 };

@@ -2,11 +2,13 @@
 #include <set>
 #include <utility>
 
-#include "client/drawn_file.h"
 #include "client/exit_code.h"
 #include "client/naming.h"
+#include "client/page_file.h"
+#include "client/plot/drawn_plot.h"
+#include "client/plot/picture_file.h"
 #include "client/plot/read_curves.h"
-#include "client/plot/svg_plot.h"
+#include "client/plot/svg.h"
 #include "client/plot/terminal_plot.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
@@ -132,8 +134,7 @@ class PlotVerb : public Verb {
   }
 
   int Write(Context& context, const Plot& plot) const {
-    const Picture picture{SvgPlot(plot), SvgPlotWidth(), SvgPlotHeight(plot)};
-    const base::Status written = WritePicture(context.surroundings, picture, format_);
+    const base::Status written = drawn::WritePicture(drawn::DrawingOf(plot), format_);
     if (!written.ok()) return Fail(context, written.error());
     context.err << "Wrote " << format_ << ": " << plot.title << "." << std::endl;
     return kExitOk;
@@ -182,7 +183,7 @@ class PlotVerb : public Verb {
   }
 
   std::string Drawn(const Context& context, const Plot& plot) const {
-    if (format_ == "svg") return SvgPlot(plot);
+    if (format_ == "svg") return drawn::SvgOf(drawn::DrawingOf(plot));
     if (format_ == "json") return RenderDocument(CurvesJson(plot));
     const Terminal& terminal = context.surroundings.out_terminal;
     TerminalPlotOptions options{

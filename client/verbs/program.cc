@@ -108,6 +108,7 @@ base::Status ApplyCommon(const CommonOptions& options, Context* context) {
   const base::Result<NamedServer> server = ServerOf(options, context->surroundings);
   if (!server.ok()) return server.error();
   context->server = server->address;
+  context->ca_file = server->ca_file;
   if (!server->address.empty()) context->api = context->surroundings.connect(*server);
   return base::Ok{};
 }

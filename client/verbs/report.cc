@@ -1,8 +1,8 @@
 #include <utility>
 
-#include "client/drawn_file.h"
 #include "client/exit_code.h"
 #include "client/naming.h"
+#include "client/page_file.h"
 #include "client/plot/read_curves.h"
 #include "client/report/run_report.h"
 #include "client/show/comparison.h"

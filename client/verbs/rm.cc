@@ -2,12 +2,14 @@
 #include <utility>
 
 #include "client/exit_code.h"
+#include "client/files/removed_outputs.h"
 #include "client/job_filter.h"
 #include "client/naming.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/verbs/verb.h"
+#include "common/base/size.h"
 
 namespace trainctl::client {
 namespace {
@@ -22,12 +24,19 @@ class Rm : public Verb {
     arguments.Duration("--older-than", &older_seconds_,
                        "only jobs that ended so long ago, such as 12h or 30d");
     filter_.Declare(arguments);
+    arguments.Switch("--outputs", &outputs_,
+                     "also the files that they have saved under their output.dir");
     arguments.Switch("--dry-run", &dry_run_, "remove nothing: list what would be removed");
     arguments.Switch("--yes", &sure_, "what is removed can't be had back");
     arguments.Remark(
         "Removes what the site knows of jobs that have ended: settings, attempts, metrics, logs. "
-        "What they have saved under their output.dir stays.\n"
-        "Without JOB all that pass the rule are removed. Jobs of others: for operators.");
+        "What they have saved under their output.dir stays, unless --outputs is said.\n"
+        "Without JOB all that pass the rule are removed. Jobs of others: for operators.\n"
+        "--outputs: models, checkpoints, traces and curves go that are still as a job has saved "
+        "them, on all its hosts. What was changed since, and what others have put there, stays "
+        "and is named. Where one of the hosts can't be asked or refuses, the job is kept with all "
+        "its files. So is one whose folder is another job's by now. --dry-run counts what hosts "
+        "share on each of them.");
   }
 
   int Run(Context& context) override {
@@ -40,15 +49,16 @@ class Rm : public Verb {
     if (!api.ok()) return Fail(context, api.error());
     const base::Result<std::vector<v1::JobView>> found = Find(context, **api);
     if (!found.ok()) return Fail(context, found.error());
+    if (dry_run_ && outputs_) return ShowOutputs(context, **api, *found);
     if (dry_run_) return ShowDryRun(context, *found);
     if (!sure_ && !found->empty()) {
-      return Fail(context,
-                  {base::Code::kInvalid,
-                   Plural(static_cast<int64_t>(found->size()), "job") +
-                       " would be removed, with metrics and logs, and can't be had back; --dry-run "
-                       "lists them. If so, add --yes"});
+      return Fail(context, {base::Code::kInvalid,
+                            Plural(static_cast<int64_t>(found->size()), "job") +
+                                " would be removed, with metrics and logs" +
+                                (outputs_ ? " and the files that they have saved" : "") +
+                                ", and can't be had back; --dry-run lists them. If so, add --yes"});
     }
-    return Remove(context, **api, *found);
+    return outputs_ ? RemoveOutputs(context, **api, *found) : Remove(context, **api, *found);
   }
 
  private:
@@ -89,6 +99,50 @@ class Rm : public Verb {
     return kExitOk;
   }
 
+  static int TellKept(Context& context, const RemovedOutputs& removed) {
+    int code = kExitOk;
+    for (const base::Error& error : removed.failures) {
+      const int failed = Fail(context, error);
+      if (code == kExitOk) code = failed;
+    }
+    return code;
+  }
+
+  static std::string Counted(const RemovedOutputs& removed) {
+    return Plural(static_cast<int64_t>(removed.listing.records.size()), "job") + " with " +
+           Plural(removed.files, "file") + " (" + base::FormatBytes(removed.bytes) + ")";
+  }
+
+  static void SayLeft(Context& context, const RemovedOutputs& removed) {
+    for (const std::string& left : removed.left) Say(context, left + "\n");
+  }
+
+  static int ShowOutputs(Context& context, Api& api, const std::vector<v1::JobView>& jobs) {
+    const RemovedOutputs removed = RemoveWithOutputs(api, jobs, /*look_only=*/true);
+    if (!context.for_people()) {
+      Print(context, removed.listing);
+      return TellKept(context, removed);
+    }
+    if (!removed.listing.records.empty()) {
+      const TableLayout& layout = context.surroundings.out_terminal.layout;
+      Say(context, removed.listing.table.Render(layout) + "\n");
+    }
+    SayLeft(context, removed);
+    Say(context, "Dry run: " + Counted(removed) + " would be removed, and nothing was.\n");
+    return TellKept(context, removed);
+  }
+
+  static int RemoveOutputs(Context& context, Api& api, const std::vector<v1::JobView>& jobs) {
+    const RemovedOutputs removed = RemoveWithOutputs(api, jobs, /*look_only=*/false);
+    if (!context.for_people()) {
+      Print(context, removed.listing);
+      return TellKept(context, removed);
+    }
+    SayLeft(context, removed);
+    Say(context, "Removed " + Counted(removed) + ".\n");
+    return TellKept(context, removed);
+  }
+
   // A few at a time. What was removed before an error is told too.
   int Remove(Context& context, Api& api, const std::vector<v1::JobView>& jobs) const {
     Listing removed{.collection = "jobs",
@@ -120,7 +174,7 @@ class Rm : public Verb {
   std::vector<std::string> jobs_;
   JobFilter filter_;
   std::optional<int64_t> older_seconds_;
-  bool dry_run_ = false, sure_ = false;
+  bool outputs_ = false, dry_run_ = false, sure_ = false;
 };
 
 }  // namespace

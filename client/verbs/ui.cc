@@ -11,15 +11,30 @@ bool IsLoopback(const std::string& address) {
   return host == "localhost" || host == "[::1]" || host.starts_with("127.");
 }
 
+std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
+
+bool IsAnyAddress(const std::string& host) { return host == "0.0.0.0" || host == "[::]"; }
+
+// A dashboard as browsers call it.
+struct Served {
+  std::string scheme;   // "https://"
+  std::string address;  // "127.0.0.1:40001"
+  std::string page;     // "/"
+};
+
 // What to open, by whoever reaches the coordinator there. A loopback address of another host is of
 // no use here.
-std::string WayTo(const std::string& server, const std::string& dashboard) {
-  if (!IsLoopback(dashboard) || IsLoopback(server)) return "http://" + dashboard + "/";
-  const std::string host = server.substr(0, server.rfind(':'));
+std::string WayTo(const std::string& server, Served served) {
+  const std::string host = HostOf(server);
+  if (IsAnyAddress(HostOf(served.address)))
+    served.address.replace(0, HostOf(served.address).size(), host);
+  if (!IsLoopback(served.address) || IsLoopback(server))
+    return served.scheme + served.address + served.page;
   const bool is_v6 = host.starts_with('[');
   return "The dashboard is served on " + host + " alone, to users of that host. Keep this open:\n" +
-         "  ssh -N -L 7080:" + dashboard + " " + (is_v6 ? host.substr(1, host.size() - 2) : host) +
-         "\nand open http://localhost:7080/";
+         "  ssh -N -L 7080:" + served.address + " " +
+         (is_v6 ? host.substr(1, host.size() - 2) : host) + "\nand open " + served.scheme +
+         "localhost:7080" + served.page;
 }
 
 class Ui : public Verb {
@@ -28,21 +43,43 @@ class Ui : public Verb {
     arguments.Remark(
         "The pages show hosts, devices and jobs as they change; a job's curves, memory and log; "
         "runs side by side.\n"
-        "They are served on the coordinator's host to users of that host. From another machine:\n"
+        "Of a site that serves them with TLS (traincoordinator --dashboard-tls) it prints a link "
+        "that signs the\n"
+        "browser in as you, once and within a minute. The session ends after 12 hours, by Sign "
+        "out, or with your\n"
+        "token. The browser asks about the certificate unless it knows the site's ca.pem.\n"
+        "Else they are served on the coordinator's host to users of that host. From another "
+        "machine:\n"
         "  ssh -L 7080:ADDRESS HOST     then open http://localhost:7080/");
   }
 
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
-    const base::Result<v1::WorkersResponse> response = (*api)->Workers();
-    if (!response.ok()) return Fail(context, response.error());
-    if (response->dashboard().empty()) {
+    const base::Result<v1::WorkersResponse> site = (*api)->Workers();
+    if (!site.ok()) return Fail(context, site.error());
+    const bool by_tls = !context.ca_file.empty() || site->dashboard().empty();
+    if (by_tls && !site->dashboard_tls().empty())
+      return SignIn(context, **api, site->dashboard_tls());
+    if (site->dashboard().empty()) {
       return Fail(context, {base::Code::kNotFound,
                             "this coordinator serves no dashboard: start traincoordinator with "
-                            "--dashboard 127.0.0.1:7080"});
+                            "--dashboard 127.0.0.1:7080, or with --site-keys and --dashboard-tls "
+                            "0.0.0.0:7444"});
     }
-    context.out << WayTo(context.server, response->dashboard()) << std::endl;
+    context.out << WayTo(context.server, {"http://", site->dashboard(), "/"}) << std::endl;
+    return kExitOk;
+  }
+
+ private:
+  // The code stands behind '#', which browsers send to nobody.
+  static int SignIn(Context& context, Api& api, const std::string& address) {
+    const base::Result<v1::SignInResponse> made = api.SignIn();
+    if (!made.ok()) return Fail(context, made.error());
+    context.out << WayTo(context.server, {"https://", address, "/sign-in#" + made->code()})
+                << std::endl;
+    context.err << "It signs one browser in as you, once and within " << made->seconds() << " s."
+                << std::endl;
     return kExitOk;
   }
 };

@@ -132,7 +132,7 @@ constexpr VerbRow kVerbs[] = {
     {"rm", "forget jobs that have ended, with their metrics and logs, by name or by rule",
      "  trainctl rm j12 --yes\n"
      "  trainctl rm --older-than 30d --state failed,cancelled --dry-run\n"
-     "  trainctl rm --group my-lab-sweep --yes\n",
+     "  trainctl rm --group my-lab-sweep --outputs --yes\n",
      MakeRm},
     {"resume", "a new job that goes on from an ended one's last checkpoint",
      "  trainctl resume j12 --wait\n"
@@ -225,6 +225,7 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl admin token ls\n"
      "  trainctl admin token revoke 3\n"
      "  trainctl admin worker-token gpu-1 --to join.token\n"
+     "  trainctl admin revoke-host gpu-1\n"
      "  trainctl admin audit --last 1000 -o csv > audit.csv\n"
      "  trainctl admin backup /var/backups/trainctl-$(date +%F).db\n",
      MakeAdmin},

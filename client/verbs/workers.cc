@@ -1,4 +1,6 @@
 #include "client/exit_code.h"
+#include "client/show/bounds_text.h"
+#include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/worker_state.h"
@@ -49,7 +51,7 @@ std::vector<TextCell> WorkerRow(const v1::WorkerView& worker, const More& more) 
       worker.has_host_sample() ? FormatWithUnit(host.cpu_percent(), "%") : "",
       MemoryText(host.memory_used_bytes(), host.memory_total_bytes())};
   if (more.labels) cells.emplace_back(LabelsOf(worker));
-  if (!worker.reason().empty()) cells.emplace_back(worker.reason());
+  if (!worker.reason().empty()) cells.emplace_back(InLocalTime(worker.reason()));
   return cells;
 }
 
@@ -121,11 +123,18 @@ class Workers : public Verb {
       listing.records.push_back(record::WorkerRecord(worker));
       listing.table.AddRow(WorkerRow(worker, more));
     }
+    if (response->has_policy()) listing.members["bounds"] = BoundsRecord(response->policy());
     if (context.for_people() && listing.records.empty()) {
       Say(context, "no workers: none has ever registered with this coordinator\n");
-      return 0;
+    } else {
+      Print(context, listing);
     }
-    return Print(context, listing);
+    const std::string bounds = response->has_policy() ? BoundsText(response->policy()) : "";
+    if (!bounds.empty()) {
+      const int width = context.surroundings.out_terminal.layout.width;
+      Say(context, "\n" + WrapLines(bounds, width) + "\n");
+    }
+    return kExitOk;
   }
 
   std::vector<std::string> words_;

@@ -6,12 +6,14 @@
 #include "common/advice/reduction_limit.h"
 #include "common/advice/variants.h"
 #include "common/advice/way.h"
+#include "common/base/size.h"
 #include "common/estimate/check_model.h"
 #include "common/estimate/fit.h"
 #include "common/estimate/gradient_holding.h"
 #include "common/estimate/host_memory.h"
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
+#include "common/job/linked_gang.h"
 #include "common/job/run_plan.h"
 
 namespace trainctl::advice {
@@ -47,6 +49,11 @@ std::string ReasonOf(const job::Problem& problem) {
                               : problem.path + ": " + problem.hint;
 }
 
+// As submit says it, but for the value: it is another one of each way.
+std::string ReasonByPolicy(const job::Problem& problem) {
+  return problem.path + ": expected " + problem.expected + "; " + problem.hint;
+}
+
 class Search {
  public:
   Search(const Question& question, const job::BatchPlan& batch)
@@ -54,12 +61,16 @@ class Search {
 
   Ways Run() {
     ways_.asked = Costed(asked_);
-    ways_.asked_fits = ways_.asked.limit_bytes == 0 ||
-                       job::FitsSafely(ways_.asked.peak_bytes(), ways_.asked.limit_bytes);
-    ways_.asked_shortage = job::FindHostShortage(asked_, ways_.asked.memory, question_.all);
+    ways_.asked_refused = WhyAskedIsRefused();
     for (int64_t devices = 1; devices <= question_.devices; ++devices) {
-      if (batch_.global % devices == 0) TryOn(devices);
+      if (batch_.global % devices == 0) {
+        TryOn(devices);
+      } else {
+        ++ways_.considered;
+        indivisible_.push_back(devices);
+      }
     }
+    ExcludeIndivisible();
     for (auto& [reason, exclusion] : reasons_) ways_.excluded.push_back(std::move(exclusion));
     std::ranges::stable_sort(ways_.excluded, std::ranges::greater{}, &Exclusion::ways);
     return std::move(ways_);
@@ -84,19 +95,52 @@ class Search {
   }
 
   void Try(const JobSpec& job) {
-    const std::vector<job::Problem> problems = job::CheckJob(job);
-    if (!problems.empty()) return static_cast<void>(Exclude(ReasonOf(problems.front())));
-    const std::vector<job::Problem> of_model = job::CheckModel(job, question_.inspection.model);
-    if (!of_model.empty()) return static_cast<void>(Exclude(ReasonOf(of_model.front())));
-    std::string reason;
-    if (!job::MeetsConstraints(job, question_.device, &reason))
-      return static_cast<void>(Exclude(reason));
+    if (const std::string why = WhyRefused(job); !why.empty())
+      return static_cast<void>(Exclude(why));
     Way way = Costed(job);
     if (std::optional<Way> other = ReducingOften(way)) {
       ++ways_.considered;
       Take(std::move(*other));
     }
     Take(std::move(way));
+  }
+
+  // By its settings, the model, the devices or the site's policy, whatever memory it needs. Empty:
+  // it is not.
+  std::string WhyRefused(const JobSpec& job) {
+    const std::vector<job::Problem> problems = job::CheckJob(job);
+    if (!problems.empty()) return ReasonOf(problems.front());
+    const std::vector<job::Problem> of_policy =
+        job::CheckPolicy(question_.policy, question_.user, job, job.devices);
+    if (!of_policy.empty()) return ReasonByPolicy(of_policy.front());
+    const std::vector<job::Problem> of_model = job::CheckModel(job, question_.inspection.model);
+    if (!of_model.empty()) return ReasonOf(of_model.front());
+    std::string reason;
+    if (!job::MeetsConstraints(job, question_.device, &reason)) return reason;
+    if (job::LinksAskedFor(job) && MostLinkedFor(job) < job.devices)
+      return "resources.constraints.gpu.links: the site has no " + std::to_string(job.devices) +
+             " devices linked so";
+    return "";
+  }
+
+  std::string WhyAskedIsRefused() {
+    const Way& asked = ways_.asked;
+    if (asked_.devices > question_.devices)
+      return "it needs " + std::to_string(asked_.devices) + " devices, and there are " +
+             std::to_string(question_.devices);
+    if (std::string why = WhyRefused(asked_); !why.empty()) return why;
+    if (asked.limit_bytes > 0 && !job::FitsSafely(asked.peak_bytes(), asked.limit_bytes))
+      return "it does not fit " + base::FormatBytes(asked.limit_bytes) + " with a margin";
+    const auto shortage = job::FindHostShortage(asked_, asked.memory, question_.all);
+    return shortage ? shortage->Text() : "";
+  }
+
+  // Found once for each number of devices; nothing else of a way changes it.
+  int64_t MostLinkedFor(const JobSpec& job) {
+    const auto [known, is_new] = most_linked_.try_emplace(job.devices, 0);
+    if (is_new)
+      known->second = question_.all.empty() ? job.devices : job::MostLinked(job, question_.all);
+    return known->second;
   }
 
   // Instead of once a step.
@@ -118,6 +162,18 @@ class Search {
     } else {
       ways_.fitting.push_back(std::move(way));
     }
+  }
+
+  // One way for each number of devices.
+  void ExcludeIndivisible() {
+    if (indivisible_.empty()) return;
+    constexpr size_t kMostNamed = 6;
+    std::string reason =
+        "devices: the global batch of " + std::to_string(batch_.global) + " is no multiple of ";
+    for (size_t i = 0; i < std::min(kMostNamed, indivisible_.size()); ++i)
+      reason += (i > 0 ? ", " : "") + std::to_string(indivisible_[i]);
+    if (indivisible_.size() > kMostNamed) reason += ", …";
+    Exclude(reason).ways = std::ssize(indivisible_);
   }
 
   // The reason is that of the least of them.
@@ -155,15 +211,16 @@ class Search {
   const JobSpec asked_;
   Ways ways_;
   std::map<std::string, Exclusion> reasons_;
+  std::map<int64_t, int64_t> most_linked_;  // by a way's devices
   std::optional<job::HostShortage> least_shortage_;
+  std::vector<int64_t> indivisible_;  // numbers of devices that don't divide the global batch
 };
 
 }  // namespace
 
 base::Result<Ways> FindWays(const Question& question) {
   const job::Inspection& inspection = question.inspection;
-  const base::Result<job::RunPlan> plan = job::PlanRun(
-      question.job, inspection.rows, inspection.packed_sequences, inspection.validation_rows);
+  const base::Result<job::RunPlan> plan = job::PlanRun(question.job, job::CountedOf(inspection));
   if (!plan.ok()) return plan.error();
   return Search(question, plan->batch).Run();
 }

@@ -17,6 +17,7 @@
 #include "common/estimate/run_time.h"
 #include "common/job/job.h"
 #include "common/job/site.h"
+#include "common/job/user_policy.h"
 
 namespace trainctl::advice {
 
@@ -33,6 +34,8 @@ struct Question {
   int64_t devices = 1;     // how many of them there are
   std::set<Liberty> liberties;
   std::vector<job::SiteDevice> all = {};  // of them; none: nothing is known of their hosts
+  std::string user = {};                  // who asks
+  job::UserPolicy policy = {};            // what the site grants them
 };
 
 struct Way {
@@ -57,18 +60,17 @@ struct Exclusion {
 };
 
 struct Ways {
-  Way asked;  // as the job has it, whether or not it fits
-  bool asked_fits = true;
-  std::optional<job::HostShortage> asked_shortage;  // then it does not
-  std::vector<Way> fitting;                         // leaves the margin of fit.h; the job's own too
-  std::vector<Exclusion> excluded;                  // most ways first
+  Way asked;                        // as the job has it, whether or not it fits
+  std::string asked_refused;        // why it can't be taken so; empty: it can
+  std::vector<Way> fitting;         // leaves the margin of fit.h; the job's own too
+  std::vector<Exclusion> excluded;  // most ways first
   int64_t considered = 0;
 };
 
 // Devices whose number divides the global batch; single, DDP, FSDP by both shardings; micro batches
 // that divide a device's rows; checkpointing of all blocks, or of some; the optimizer in host
 // memory; gradients of FSDP reduced once a step, or in each micro step (reduction_limit.h); and the
-// liberties'.
+// liberties'. No more devices than the site's policy lets the user have at once.
 // kInvalid: the job's own batches are indivisible, or its data do not fill a step.
 base::Result<Ways> FindWays(const Question& question);
 

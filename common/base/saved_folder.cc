@@ -18,9 +18,12 @@ std::string BootId() {
   return text ? text->substr(0, text->find('\n')) : std::string();
 }
 
+int64_t ModifiedNs(const struct stat& status) {
+  return status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
 SavedFile Describe(std::string path, const struct stat& status) {
-  return {std::move(path), status.st_size, status.st_ino,
-          status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
+  return {std::move(path), status.st_size, status.st_ino, ModifiedNs(status)};
 }
 
 Result<std::vector<SavedFile>> Walk(const std::string& folder) {
@@ -43,6 +46,11 @@ Result<std::vector<SavedFile>> Walk(const std::string& folder) {
 }
 
 }  // namespace
+
+bool SavedFile::IsOf(const struct stat& status) const {
+  return S_ISREG(status.st_mode) && status.st_ino == inode && status.st_size == bytes &&
+         (modified_ns == 0 || modified_ns == ModifiedNs(status));
+}
 
 bool SavedRecord::IsOf(const struct stat& status) const {
   return status.st_ino == inode && (status.st_dev == device || boot_id != BootId());

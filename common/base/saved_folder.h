@@ -64,6 +64,8 @@ struct SavedFile {
   uint64_t inode = 0;
   int64_t modified_ns = 0;  // 0: nobody recorded it
 
+  // Whether this is the saved file itself: neither another of its name, nor written to since.
+  bool IsOf(const struct stat& status) const;
   bool operator==(const SavedFile&) const = default;
 };
 

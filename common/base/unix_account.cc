@@ -20,7 +20,7 @@
 namespace trainctl::base {
 namespace {
 
-constexpr size_t kMaxRecordBytes = 1 << 20;
+constexpr size_t kMaxAccountBytes = 1 << 20;
 constexpr size_t kMaxShownBytes = 64;
 
 struct Needed {
@@ -67,6 +67,16 @@ bool SetGroupsOfThread(const UnixAccount& account) {
 
 }  // namespace
 
+std::string UserName(uid_t user) {
+  std::vector<char> bytes(4096);
+  passwd record{};
+  passwd* found = nullptr;
+  while (::getpwuid_r(user, &record, bytes.data(), bytes.size(), &found) == ERANGE &&
+         bytes.size() < kMaxAccountBytes)
+    bytes.resize(2 * bytes.size());
+  return found == nullptr ? std::to_string(user) : found->pw_name;
+}
+
 Result<UnixAccount> FindAccount(const std::string& name) {
   std::vector<char> bytes(4096);
   passwd record{};
@@ -74,7 +84,7 @@ Result<UnixAccount> FindAccount(const std::string& name) {
   int error = 0;
   while ((error = ::getpwnam_r(name.c_str(), &record, bytes.data(), bytes.size(), &found)) ==
              ERANGE &&
-         bytes.size() < kMaxRecordBytes)
+         bytes.size() < kMaxAccountBytes)
     bytes.resize(bytes.size() * 2);
   if (found == nullptr && IsUnknown(error)) return Refused(name, "has no account on this host");
   if (found == nullptr) return OsError("cannot look for the account of user '" + name + "'", error);

@@ -24,6 +24,9 @@ inline constexpr uid_t kLeastUser = 1000;  // below it are root and the system's
 // accounts does not answer. Blocks as long as that takes; thread-safe.
 Result<UnixAccount> FindAccount(const std::string& name);
 
+// The account's name, else its number. Blocks as FindAccount does; thread-safe.
+std::string UserName(uid_t user);
+
 // Whether this process is root with what it takes: to become others, to give them files, and to end
 // what they run. kDenied: it is not; the message says what is missing.
 Status CheckMayBecomeOthers();

@@ -1,5 +1,7 @@
 #include "common/base/writable_folder.h"
 
+#include <linux/magic.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -8,6 +10,7 @@
 #include <filesystem>
 
 #include "common/base/error_number.h"
+#include "common/base/unix_account.h"
 
 namespace trainctl::base {
 namespace {
@@ -22,15 +25,23 @@ fs::path ExistingPart(const std::string& folder) {
   return part;
 }
 
+// The kernel's own files, to which root adds none either.
+bool IsOfKernel(const fs::path& folder) {
+  struct statfs disk = {};
+  if (::statfs(folder.c_str(), &disk) != 0) return false;
+  return disk.f_type == PROC_SUPER_MAGIC || disk.f_type == SYSFS_MAGIC;
+}
+
 }  // namespace
 
 Status CheckWritableFolder(const std::string& folder) {
   const fs::path part = ExistingPart(folder);
   std::error_code error;
   const std::string expected =
-      ": expected a folder in which user " + std::to_string(::geteuid()) + " may make files";
+      ": expected a folder in which user " + UserName(::geteuid()) + " may make files";
   if (!fs::is_directory(part, error))
     return Error{Code::kIo, part.string() + ": Not a directory" + expected};
+  if (IsOfKernel(part)) return Error{Code::kIo, part.string() + ": Of the kernel" + expected};
   if (::access(part.c_str(), W_OK | X_OK) == 0) return Ok{};
   return Error{Code::kIo, part.string() + ": " + std::strerror(errno) + expected};
 }

@@ -9,8 +9,8 @@
 
 namespace trainctl::base {
 
-// Whether this process may make files in the folder. kIo names the part of the path that is in the
-// way.
+// Whether this process may make files in the folder: none may in /proc and /sys, whatever their
+// permissions say. kIo names the part of the path that is in the way.
 Status CheckWritableFolder(const std::string& folder);
 
 // Bytes that are free for this process on the folder's disk. kIo: the disk does not say.

@@ -58,8 +58,7 @@ base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
   Acceptance acceptance{.problems = CheckSites(question)};
   if (!inspection) return acceptance;
   if (inspection->rows > 0 || !Trains(job)) {
-    base::Result<RunPlan> plan =
-        PlanRun(job, inspection->rows, inspection->packed_sequences, inspection->validation_rows);
+    base::Result<RunPlan> plan = PlanRun(job, CountedOf(*inspection));
     if (!plan) return plan.error();
     acceptance.plan = std::move(*plan);
   }

@@ -11,10 +11,10 @@ struct Row {
 };
 
 constexpr Row kGpus[] = {
-    // Measured 2026-11-21, deploy/recipes/README.md: 670 TFLOP/s of matrix products in single-4 and
-    // single-7 (700 to 780 in bursts, 650 after minutes at full power); device copy 4,270 GB/s,
-    // NCCL on four GPUs in blocks of 7B, four pinned copies at once.
-    {"H200", {670e12, 52e12, 4.27e12, 300e9, 33e9}},
+    // Measured, deploy/recipes/README.md: 690 TFLOP/s of matrix products in single-4 and single-7
+    // (more in bursts, 670 after minutes at full power); device copy 4,270 GB/s, NCCL on four GPUs
+    // in blocks of 7B, four pinned copies at once.
+    {"H200", {690e12, 52e12, 4.27e12, 300e9, 33e9}},
     {"H100 PCIe", {420e12, 40e12, 1.75e12, 40e9, 33e9}},
     {"H100 NVL", {520e12, 45e12, 3.4e12, 200e9, 33e9}},
     {"H100", {620e12, 52e12, 2.9e12, 310e9, 33e9}},

@@ -6,6 +6,7 @@
 #include "common/base/size.h"
 #include "common/estimate/fitting_settings.h"
 #include "common/estimate/gradient_holding.h"
+#include "common/job/linked_gang.h"
 
 namespace trainctl::job {
 namespace {
@@ -14,11 +15,9 @@ namespace {
 std::vector<int64_t> Limits(const JobSpec& job, const std::vector<SiteDevice>& devices,
                             DeviceKind kind) {
   std::vector<int64_t> limits;
-  std::string reason;
-  for (const SiteDevice& device : devices) {
-    const bool is_kind = device.kind == kind;
-    if (is_kind && device.memory_bytes > 0 && MeetsConstraints(job, device, &reason))
-      limits.push_back(MemoryLimit(job, device));
+  for (const size_t place : PossibleDevices(job, devices)) {
+    const SiteDevice& device = devices[place];
+    if (device.kind == kind && device.memory_bytes > 0) limits.push_back(MemoryLimit(job, device));
   }
   std::sort(limits.begin(), limits.end(), std::greater<>());
   return limits;

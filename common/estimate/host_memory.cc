@@ -5,6 +5,7 @@
 
 #include "common/base/size.h"
 #include "common/estimate/fit.h"
+#include "common/job/linked_gang.h"
 
 namespace trainctl::job {
 namespace {
@@ -21,9 +22,9 @@ struct Host {
 
 std::map<std::string, Host> HostsOfGpus(const JobSpec& job, const std::vector<SiteDevice>& site) {
   std::map<std::string, Host> hosts;
-  std::string reason;
-  for (const SiteDevice& device : site) {
-    if (device.kind != DeviceKind::kCuda || !MeetsConstraints(job, device, &reason)) continue;
+  for (const size_t place : PossibleDevices(job, site)) {
+    const SiteDevice& device = site[place];
+    if (device.kind != DeviceKind::kCuda) continue;
     Host& host = hosts[device.host];
     ++host.gpus;
     host.bytes = std::max(host.bytes, device.host_memory_bytes);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/job/output_folder.h"
+#include "common/job/run_plan.h"
 #include "common/model/model_shape.h"
 
 namespace trainctl::job {
@@ -42,7 +43,15 @@ struct Inspection {
   int64_t resume_step = 0;             // of the checkpoint that the job goes on from; 0: of none
   std::optional<ShownRow> first_row;   // of the file; none where the model has no tokenizer
   std::string model_revision;          // of a model in the Hugging Face cache: its commit
+  std::string waited_for;              // who was making the same tokens; empty: nobody
   std::string missing_weights;         // why a job that starts from weights can't; empty: it can
 };
+
+inline CountedRows CountedOf(const Inspection& inspection) {
+  return {.rows = inspection.rows,
+          .packed_sequences = inspection.packed_sequences,
+          .validation_rows = inspection.validation_rows,
+          .is_estimate = inspection.sampled_rows > 0};
+}
 
 }  // namespace trainctl::job

@@ -78,11 +78,18 @@ constexpr auto kModelFields = [](auto& fields, auto& model) {
   fields.Expect("dropout", model.dropout >= 0 && model.dropout < 1, "expected a share below 1");
 };
 
+constexpr auto kOverlapFields = [](auto& fields, auto& overlap) {
+  fields.Member("path", overlap.path);
+  fields.Object("owner", overlap.owner, kOwnerFields);
+  fields.Member("contents", overlap.contents);
+};
+
 constexpr auto kOutputFields = [](auto& fields, auto& output) {
   fields.ObjectIfAny("owner", output.owner, kOwnerFields);
   fields.Member("claims", output.claims);
   fields.Member("contents", output.contents);
   fields.MemberIfAny("free_bytes", output.free_bytes);
+  fields.ObjectsIfAny("overlaps", output.overlaps, kOverlapFields);
 };
 
 constexpr auto kPieceFields = [](auto& fields, auto& piece) {
@@ -113,6 +120,7 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.MemberIfAny("resume_step", inspection.resume_step);
   fields.ObjectIfAny("first_row", inspection.first_row, kRowFields);
   fields.MemberIfAny("model_revision", inspection.model_revision);
+  fields.MemberIfAny("waited_for", inspection.waited_for);
   fields.MemberIfAny("missing_weights", inspection.missing_weights);
   fields.Expect("packed_sequences",
                 inspection.packed_sequences >= 0 && inspection.packed_sequences <= inspection.rows,

@@ -10,7 +10,8 @@
 namespace trainctl::job {
 namespace {
 
-constexpr int64_t kSpecialTokens = 2;  // bos, and a tokenizer's leading space
+constexpr int64_t kSpecialTokens = 2;    // bos, and a tokenizer's leading space
+constexpr int64_t kTemplateTokens = 64;  // around a turn, with a default system turn
 constexpr int64_t kTokenIdBytes = 8;
 constexpr int64_t kUnpackedBytes =
     3 * kFp32Bytes;  // of a 4-bit code on its way: its index, its value, the scaled value
@@ -19,7 +20,8 @@ constexpr int64_t kUnpackedBytes =
 int64_t LongestPrompt(const JobSpec& job, const ModelShape& model) {
   size_t longest = 0;
   for (const std::string& prompt : job.eval.prompts) longest = std::max(longest, prompt.size());
-  return static_cast<int64_t>(longest) + kSpecialTokens + (model.image ? model.image->queries : 0);
+  return static_cast<int64_t>(longest) + kSpecialTokens +
+         (PromptsAreTurns(job) ? kTemplateTokens : 0) + (model.image ? model.image->queries : 0);
 }
 
 // While the picture is looked at: itself in fp32, what it has become so far, and what one unit

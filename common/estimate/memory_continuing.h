@@ -8,8 +8,9 @@
 //             slots with bf16 also fp32 copies of what is multiplied.
 //   beside    rotary tables, as in training
 //
-// A prompt counts as many tokens as it has bytes, and two: more than it can have. `other` has the
-// cache and what is beside; the peak has all.
+// A prompt counts as many tokens as it has bytes, and two: more than it can have. One that a chat
+// template writes counts kTemplateTokens more, which is as much as the public models' templates
+// add. `other` has the cache and what is beside; the peak has all.
 #pragma once
 
 #include "common/estimate/memory_estimate.h"

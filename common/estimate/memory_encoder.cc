@@ -13,7 +13,7 @@ bool IsCheckpointedUnit(const MemorySetting& s, size_t unit) {
   return number % every == 0;
 }
 
-int64_t OutputBytes(const MemorySetting& s, const EncoderElements& unit) {
+int64_t UnitOutputBytes(const MemorySetting& s, const EncoderElements& unit) {
   return s.samples * s.compute_bytes * unit.positions * unit.width;
 }
 
@@ -27,7 +27,7 @@ int64_t WholeSaved(const MemorySetting& s, const EncoderElements& unit) {
 int64_t SavedOf(const MemorySetting& s, size_t unit) {
   if (!EncoderTrains(s.units, unit + 1)) return 0;
   const EncoderElements& elements = s.units.encoder[unit];
-  return IsCheckpointedUnit(s, unit) ? OutputBytes(s, elements) : WholeSaved(s, elements);
+  return IsCheckpointedUnit(s, unit) ? UnitOutputBytes(s, elements) : WholeSaved(s, elements);
 }
 
 int64_t SavedUpTo(const MemorySetting& s, size_t units) {
@@ -52,7 +52,8 @@ int64_t FeatureGradBytes(const MemorySetting& s, size_t unit) {
     if (units[i].positions != units[0].positions) features = i - 1;
   }
   const bool is_behind = unit > features && unit + 1 < units.size();
-  return is_behind && EncoderTrains(s.units, features + 1) ? OutputBytes(s, units[features]) : 0;
+  return is_behind && EncoderTrains(s.units, features + 1) ? UnitOutputBytes(s, units[features])
+                                                           : 0;
 }
 
 // Of a block: the FFN's gradient and its output again, and a hidden gradient.
@@ -71,7 +72,7 @@ int64_t EncoderActivationsAt(const MemorySetting& s, size_t unit) {
   if (!EncoderTrains(s.units, unit + 1)) return 0;
   const EncoderElements& elements = s.units.encoder[unit];
   const int64_t again = IsCheckpointedUnit(s, unit) ? WholeSaved(s, elements) : 0;
-  return PictureBytes(s) + SavedUpTo(s, unit + 1) + again + OutputBytes(s, elements) +
+  return PictureBytes(s) + SavedUpTo(s, unit + 1) + again + UnitOutputBytes(s, elements) +
          FeatureGradBytes(s, unit) + UnitWork(s, elements);
 }
 

@@ -31,25 +31,30 @@ int64_t BesideModel(const MemorySetting& s) {
          s.MatrixWorkspaceBytes();
 }
 
-// What is whole at the phases. The first unit is fetched before the forward. The head is fetched
-// ahead of the backward, and the last block stays beside it. A tied head is two units, and there
-// the block does not stay.
-void AddGathered(const MemorySetting& s, std::array<MemoryByKind, 4>& phases) {
-  const auto params = [&](Phase phase) -> int64_t& {
-    return phases[static_cast<size_t>(phase)].params;
-  };
-  const int64_t head =
-      GatheredBytes(s, s.units.head) + (s.units.tied_head ? 0 : GatheredBytes(s, s.units.block));
-  const int64_t all = AllGatheredBytes(s);
-  if (s.residency == Residency::kUse || s.residency == Residency::kStep) {
-    const std::vector<EncoderElements>& encoder = s.units.encoder;
-    params(Phase::kBeforeForward) +=
-        GatheredBytes(s, encoder.empty() ? s.units.embedding : encoder.front().elements);
-    params(Phase::kAfterForward) += s.residency == Residency::kStep ? all : head;
-  } else if (s.residency == Residency::kModel) {
-    params(Phase::kAfterForward) += all;
-    params(Phase::kAfterBackward) += all;
-  }
+// The whole weights as the forward of the last micro step begins. The first unit is fetched ahead.
+// Behind another micro step the second one has stayed whole.
+int64_t GatheredBeforeForward(const MemorySetting& s) {
+  const std::vector<EncoderElements>& encoder = s.units.encoder;
+  const bool goes_on = s.accumulates;
+  if (s.residency == Residency::kModel || (s.residency == Residency::kStep && goes_on))
+    return goes_on ? AllGatheredBytes(s) : 0;
+  const int64_t first =
+      GatheredBytes(s, encoder.empty() ? s.units.embedding : encoder.front().elements);
+  const UnitElements& second = encoder.empty()       ? s.units.block
+                               : encoder.size() == 1 ? s.units.embedding
+                                                     : encoder[1].elements;
+  return first + (goes_on ? GatheredBytes(s, second) : 0);
+}
+
+// The head is fetched ahead of the backward, and the last block stays beside it. A tied head is two
+// units, and there the block does not stay.
+int64_t GatheredAfterForward(const MemorySetting& s) {
+  if (s.residency != Residency::kUse) return AllGatheredBytes(s);
+  return GatheredBytes(s, s.units.head) + (s.units.tied_head ? 0 : GatheredBytes(s, s.units.block));
+}
+
+int64_t GatheredAfterBackward(const MemorySetting& s) {
+  return s.residency == Residency::kModel ? AllGatheredBytes(s) : 0;
 }
 
 }  // namespace
@@ -80,10 +85,15 @@ MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, 
   estimate.peak_allocated = kept.params + kept.optimizer + host + beside + PeakOfStep(setting);
   estimate.phases.fill(kept);
   for (MemoryByKind& phase : estimate.phases) phase.other = beside;
-  MemoryByKind& after_forward = estimate.phases[static_cast<size_t>(Phase::kAfterForward)];
-  after_forward.other += AllActivations(setting);
-  AddGathered(setting, estimate.phases);
-  estimate.phases[static_cast<size_t>(Phase::kAfterBackward)].grads = GradsAfterBackward(setting);
+  const auto at = [&](Phase phase) -> MemoryByKind& {
+    return estimate.phases[static_cast<size_t>(phase)];
+  };
+  at(Phase::kBeforeForward).params += GatheredBeforeForward(setting);
+  at(Phase::kAfterForward).params += GatheredAfterForward(setting);
+  at(Phase::kAfterBackward).params += GatheredAfterBackward(setting);
+  at(Phase::kBeforeForward).grads = at(Phase::kAfterForward).grads = GradsBeforeForward(setting);
+  at(Phase::kAfterBackward).grads = GradsAfterBackward(setting);
+  at(Phase::kAfterForward).other += AllActivations(setting);
   for (MemoryByKind& phase : estimate.phases) {
     phase.allocated = phase.params + phase.grads + phase.optimizer + host + phase.other;
     phase.peak_allocated = phase.reserved = estimate.peak_allocated;

@@ -49,12 +49,15 @@ struct Sizes {
 
 // Whole 4-bit matrices of a block, in elements, as they are unpacked on the way back.
 struct Unpacked {
-  int64_t down, gate_up, all;
+  int64_t down, gate_up;
+  int64_t until_qkv;  // with the matrix behind attention
+  int64_t all;
 };
 
 Unpacked UnpackedOf(const Sizes& z) {
-  if (z.s.units.block.quantized == 0) return {0, 0, 0};
-  return {z.ffn * z.hidden, (z.ffn + z.up) * z.hidden, z.s.units.block.quantized};
+  const int64_t all = z.s.units.block.quantized;
+  if (all == 0) return {};
+  return {z.ffn * z.hidden, (z.ffn + z.up) * z.hidden, all - (z.q + 2 * z.kv) * z.hidden, all};
 }
 
 // While a matrix of the FFN is unpacked.
@@ -110,15 +113,15 @@ int64_t AttentionWork(const Sizes& z) {
   const int64_t freed = z.Kept(z.up + z.hidden);
   const int64_t repeated = z.q == z.kv ? 0 : z.Wide(2 * z.q + 2 * z.kv);
   const int64_t widened = z.wide_operand == 0 ? 0 : z.Wide(3 * z.q + 2 * z.kv) + z.Kept(3 * z.q);
-  return z.e * UnpackedOf(z).all + z.Kept(z.hidden + z.q) + z.Wide(3 * z.q) + repeated + widened +
-         z.s.WindowPieceBytes() - freed;
+  return z.e * UnpackedOf(z).until_qkv + z.Kept(z.hidden + z.q) + z.Wide(3 * z.q) + repeated +
+         widened + z.s.WindowPieceBytes() - freed;
 }
 
 // Then the norms of q's heads, of a copy of their gradient, while the attention is still kept.
 int64_t HeadNormWork(const Sizes& z) {
   if (!z.s.model.head_norms) return 0;
   const int64_t freed = z.Kept(z.up + z.hidden);
-  return z.e * UnpackedOf(z).all + z.Kept(z.hidden + z.q + 2 * z.kv + 2 * z.q) +
+  return z.e * UnpackedOf(z).until_qkv + z.Kept(z.hidden + z.q + 2 * z.kv + 2 * z.q) +
          z.n * z.q * (kFp32Bytes * kNormBackward + z.wide_input) - freed;
 }
 
@@ -191,7 +194,12 @@ int64_t ReferenceNormWork(const MemorySetting& s, const UnitElements& unit) {
 
 int64_t ReferenceUpdateWork(const MemorySetting& s, const UnitElements& unit) {
   if (StateFormOf(s.job.optimizer) != StateForm::kEightBit) return 0;
-  return EightBitWork(s, std::min(unit.longest_run, s.TrainableHeld(unit)));
+  int64_t longest = 0;
+  for (int64_t rank = 0; rank < s.ranks_that_differ(); ++rank) {
+    for (const StateRun& run : s.StateRunsOf(unit, rank))
+      longest = std::max(longest, run.is_small ? 0 : run.elements);
+  }
+  return EightBitWork(s, longest);
 }
 
 }  // namespace trainctl::job

@@ -52,6 +52,7 @@ MemorySetting MemorySettingOf(const JobSpec& asked, const ModelShape& model, Dev
                        : is_one_unit                       ? Residency::kModel
                        : job.sharding == Sharding::kGradOp ? Residency::kStep
                                                            : Residency::kUse,
+          .micro_steps = batch ? batch->accumulation : 1,
           .accumulates = batch && batch->accumulation > 1,
           .clips = job.train.max_norm.has_value()};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "common/estimate/memory_units.h"
 #include "common/job/job.h"
@@ -34,6 +35,7 @@ struct MemorySetting {
   bool is_fsdp = false;
   bool shards_trainable = false;  // fsdp without LoRA: adapters are replicated
   Residency residency = Residency::kNone;
+  int64_t micro_steps = 1;
   bool accumulates = false;
   bool clips = false;
   bool holds_gradients = false;  // whole, over the micro steps
@@ -58,6 +60,13 @@ struct MemorySetting {
   int64_t ShardOf(int64_t elements) const;
   int64_t TrainableHeld(const UnitElements& unit) const {
     return shards_trainable ? ShardOf(unit.trainable) : unit.trainable;
+  }
+  // Ranks whose shards have different tensors.
+  int64_t ranks_that_differ() const { return shards_trainable ? world : 1; }
+  // Of what such a rank holds of the unit.
+  std::vector<StateRun> StateRunsOf(const UnitElements& unit, int64_t rank) const {
+    const int64_t held = TrainableHeld(unit);
+    return StateRuns(unit, rank * held, held);
   }
 };
 

@@ -11,6 +11,9 @@ namespace trainctl::job {
 // weights: of all that is not held from step to step.
 int64_t PeakOfStep(const MemorySetting& setting);
 
+// Gradients of the micro steps before the last one, as its forward begins.
+int64_t GradsBeforeForward(const MemorySetting& setting);
+
 // Gradients whose storage is not given back yet as the last backward of a step ends.
 int64_t GradsAfterBackward(const MemorySetting& setting);
 

@@ -43,9 +43,7 @@ class UnitBuilder {
  private:
   void AddTrainable(int64_t elements) {
     unit_.trainable += Pad(elements);
-    if (elements < kSmallTensor) unit_.trainable_small += Pad(elements);
-    run_ = elements < kSmallTensor ? 0 : run_ + Pad(elements);
-    unit_.longest_run = std::max(unit_.longest_run, run_);
+    unit_.tensors.push_back(elements);
   }
 
   void Add(int64_t elements, bool quantized) {
@@ -56,7 +54,6 @@ class UnitBuilder {
   bool is_frozen_;
   bool quantizes_;
   bool trains_;
-  int64_t run_ = 0;
   UnitElements unit_;
 };
 
@@ -68,6 +65,21 @@ int64_t FfnWidth(const UnitLayers& layers) {
 }
 
 }  // namespace
+
+std::vector<StateRun> StateRuns(const UnitElements& unit, int64_t begin, int64_t elements) {
+  std::vector<StateRun> runs;
+  int64_t end = 0;
+  for (const int64_t tensor : unit.tensors) {
+    const int64_t first = end;
+    end += Pad(tensor);
+    const int64_t common = std::min(end, begin + elements) - std::max(first, begin);
+    if (common <= 0) continue;
+    const bool is_small = tensor < kSmallTensor;
+    if (runs.empty() || runs.back().is_small != is_small) runs.push_back({0, is_small});
+    runs.back().elements += common;
+  }
+  return runs;
+}
 
 bool EncoderTrains(const ModelUnits& units, size_t first_units) {
   return std::any_of(units.encoder.begin(),

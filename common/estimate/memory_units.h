@@ -14,14 +14,22 @@ namespace trainctl::job {
 
 struct UnitElements {
   int64_t trainable = 0;
-  int64_t trainable_small =
-      0;  // those of them in tensors below 4,096 elements, whose 8-bit optimizer states stay fp32
-  int64_t longest_run = 0;  // the most of the others that lie side by side: updated piece by piece
-  int64_t frozen = 0;       // of the compute dtype
-  int64_t quantized = 0;    // matrices stored as 4-bit codes
+  std::vector<int64_t> tensors;  // those that are trained, as they lie; without what rounds them up
+  int64_t frozen = 0;            // of the compute dtype
+  int64_t quantized = 0;         // matrices stored as 4-bit codes
 
   int64_t all() const { return trainable + frozen + quantized; }
 };
+
+// Neighbouring tensors of a part of a unit's buffer that have states of one kind in 8-bit AdamW
+// (worker/rank/optim/adamw_8bit.h): those of small tensors stay fp32.
+struct StateRun {
+  int64_t elements = 0;
+  bool is_small = false;
+};
+
+// Of what is trained, elements [begin, begin + elements) of the buffer.
+std::vector<StateRun> StateRuns(const UnitElements& unit, int64_t begin, int64_t elements);
 
 // A unit before the embedding.
 struct EncoderElements {

@@ -95,8 +95,7 @@ std::optional<StartSource> ParseStartSource(std::string_view name) {
 std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection& inspection,
                                          std::string_view device_name, bool holds_gradients) {
   const std::optional<DeviceRates> rates = RatesOf(device_name);
-  const base::Result<RunPlan> plan =
-      PlanRun(asked, inspection.rows, inspection.packed_sequences, inspection.validation_rows);
+  const base::Result<RunPlan> plan = PlanRun(asked, CountedOf(inspection));
   if (!rates || !plan || !Trains(asked)) return std::nullopt;
   const StepSetting setting{.rates = *rates,
                             .is_cpu = device_name.starts_with("CPU"),
@@ -107,8 +106,7 @@ std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection&
 
 std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspection& inspection,
                                                  const EarlierRuns& earlier) {
-  const base::Result<RunPlan> plan =
-      PlanRun(job, inspection.rows, inspection.packed_sequences, inspection.validation_rows);
+  const base::Result<RunPlan> plan = PlanRun(job, CountedOf(inspection));
   if (!plan || !Trains(job)) return std::nullopt;
   TimeEstimate estimate =
       Whole(plan->job, inspection, *plan, earlier.device_name, earlier.step_seconds, earlier.runs);

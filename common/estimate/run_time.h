@@ -41,6 +41,7 @@ struct TimeEstimate {
   int64_t start_runs = 0;    // that these are taken from; 0: from bytes
   StartSource start_source = StartSource::kAlike;  // of other models: the start alone
   std::optional<double> device_watts = {};  // that one device draws; nullopt: no run measured it
+  bool claimed = false;  // on the word of whoever submitted: the queue does not go by it
 };
 
 // Runs of one shape that SUCCEEDED on devices of one model.

@@ -1,6 +1,6 @@
 // Seconds of one optimizer step, from floating point operations and bytes at a device's rates
-// (device_rates.h). It models where the time goes. Its constants were measured on 2026-11-21 on
-// H200s (deploy/recipes/README.md, README.md); step_time.cc names them. It lies between runs of
+// (device_rates.h). It models where the time goes. Its constants were measured on H200s
+// (deploy/recipes/README.md, README.md); step_time.cc names them. It lies between runs of
 // seconds and of minutes, since an H200 at full power lowers its clock. Long runs of 7B take 1 to 2
 // % more than this, and bursts of it some percent less. Pure, thread-safe.
 //
@@ -9,8 +9,8 @@
 //
 // Of one micro step on one device:
 //   flops    a position: 6 N_m; with a frozen base 4 N_m, and 6 for each parameter of the adapters.
-//            Attention is 6 L h D T (causal) times four, since its kernels are slower by that. The
-//            factor is sixteen for head sizes that the kernels pad. Checkpointed blocks add their
+//            Attention is 6 L h D T (causal) times 4.5, since its kernels are slower by that. The
+//            factor is eighteen for head sizes that the kernels pad. Checkpointed blocks add their
 //            forward again, but for each one's last matrix. Blocks in which nothing is trained take
 //            2 N_m and a third of attention.
 //            Of what stands before the embedding: encoder_work.h, by samples.
@@ -18,7 +18,8 @@
 //            checkpointed block adds a third again; reference kernels take three times as many.
 //            Each adapted matrix adds e (8 in + 4 out): its products with r columns are passes over
 //            their operands. A parameter of 4-bit matrices adds 2.6 twice, to unpack it. A
-//            parameter adds s if gradients accumulate.
+//            parameter adds s if gradients accumulate. The N_m weights are read twice, and their
+//            gradients are written unless they are frozen. Products hide half of that.
 //   kernels  40 of a block and 14 of an adapted matrix, at a launch each. A GPU waits for its host
 //            if giving it these kernels takes longer than all the above.
 //   traffic  fsdp: e P (W − 1) / W in forward and again in backward. It comes only once under

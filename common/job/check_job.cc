@@ -168,6 +168,9 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
       "checkpoint.keep_best has no effect: without data.val_split_fraction nothing is evaluated");
   note_if(job.resources.max_restarts > 0 && !job.checkpoint.every_steps,
           "a restart begins at step 0: checkpoint.every_steps is null");
+  note_if(Trains(job) && job.resources.preemptible && !job.checkpoint.every_steps,
+          "each time that it gives way to another job it begins again at step 0: "
+          "checkpoint.every_steps is null");
   const OptimizerInfo& optimizer = InfoOf(job.optimizer.name);
   note_if(!optimizer.has_momentum && job.optimizer.momentum != 0,
           "optimizer.momentum has no effect on " + std::string(optimizer.name));

@@ -28,8 +28,8 @@ constexpr std::array<Operator, 6> kOperators = {{{">=", Comparison::kGreaterEqua
 
 constexpr std::string_view kHost = "host", kLabel = "label.";
 
-constexpr std::array<std::string_view, 6> kKeys = {
-    "gpu.memory", "gpu.compute_capability", "gpu.model", "gpu.name", kHost, "label.KEY"};
+constexpr std::array<std::string_view, 7> kKeys = {
+    "gpu.memory", "gpu.compute_capability", kLinksKey, "gpu.model", "gpu.name", kHost, "label.KEY"};
 
 base::Error Invalid(std::string message) { return {base::Code::kInvalid, std::move(message)}; }
 
@@ -76,6 +76,11 @@ base::Result<Constraint> WithNumber(Constraint constraint, std::optional<int64_t
   if (!number) return Invalid(expected);
   constraint.number = *number;
   return constraint;
+}
+
+std::optional<int64_t> ParseLink(std::string_view text) {
+  const std::optional<LinkKind> kind = FindLinkKind(text);
+  return kind ? std::optional(static_cast<int64_t>(*kind)) : std::nullopt;
 }
 
 bool IsEquality(const Constraint& constraint) {
@@ -151,13 +156,19 @@ base::Result<Constraint> ParseConstraint(std::string_view key, std::string_view 
     return WithNumber(constraint, comparison ? ParseCapability(text) : std::nullopt,
                       "an operator and a capability, such as \">=8.0\"");
   }
+  if (key == kLinksKey) {
+    return WithNumber(constraint, comparison ? ParseLink(text) : std::nullopt,
+                      "an operator and a kind of link, such as \">=PIX\": from the farthest SYS, "
+                      "NODE, PHB, PXB, PIX, NVLink");
+  }
   if (key == "gpu.model") return WithModels(constraint, comparison ? text : "");
   if (key == "gpu.name") return WithName(constraint, comparison ? text : "");
   if (key == kHost) return WithNames(constraint, comparison ? text : "");
   if (key.starts_with(kLabel)) return WithLabel(constraint, comparison ? text : "");
   const std::string hint = base::DidYouMean(key, kKeys);
-  return Invalid("one of gpu.memory, gpu.compute_capability, gpu.model, gpu.name, host, label.KEY" +
-                 (hint.empty() ? "" : "; " + hint));
+  return Invalid(
+      "one of gpu.memory, gpu.compute_capability, gpu.links, gpu.model, gpu.name, host, label.KEY" +
+      (hint.empty() ? "" : "; " + hint));
 }
 
 bool IsOfWorker(std::string_view key) { return key == kHost || key.starts_with(kLabel); }
@@ -166,13 +177,21 @@ std::string_view LabelKeyOf(std::string_view key) {
   return key.starts_with(kLabel) ? key.substr(kLabel.size()) : std::string_view();
 }
 
+bool MeetsOfWorker(const Constraint& constraint, const std::string& host, const Labels& labels) {
+  if (constraint.key == kHost) return IsAmong(constraint, host);
+  const auto label = labels.find(constraint.key.substr(kLabel.size()));
+  return IsAmong(constraint, label == labels.end() ? "" : label->second);
+}
+
+bool MeetsLink(const Constraint& constraint, LinkKind link) {
+  return link != LinkKind::kUnknown &&
+         Holds(constraint.comparison, static_cast<int64_t>(link) <=> constraint.number);
+}
+
 bool Meets(const Constraint& constraint, const SiteDevice& device) {
-  if (constraint.key == kHost) return IsAmong(constraint, device.host);
-  if (constraint.key.starts_with(kLabel)) {
-    const auto label = device.labels.find(constraint.key.substr(kLabel.size()));
-    return IsAmong(constraint, label == device.labels.end() ? "" : label->second);
-  }
+  if (IsOfWorker(constraint.key)) return MeetsOfWorker(constraint, device.host, device.labels);
   if (device.kind != DeviceKind::kCuda) return false;
+  if (constraint.key == kLinksKey) return true;
   if (constraint.key == "gpu.model") return IsOfModel(constraint, device.name);
   if (constraint.key == "gpu.name") return IsAmong(constraint, device.name);
   if (constraint.key == "gpu.memory")

@@ -1,7 +1,8 @@
 // What a job asks of its devices: "gpu.memory": ">=40GiB", "gpu.compute_capability": ">=8.0",
 // "gpu.model": "=H100,H200" (one whose name has one of these in it, in any case), "gpu.name":
 // "=NVIDIA H200" (the whole name). Or of its workers: "host": "=node1,node2" is one of these,
-// "!=node3" another than that one; "label.rack": "=r1" (labels.h) likewise. Pure.
+// "!=node3" another than that one; "label.rack": "=r1" (labels.h) likewise. Or of what joins them:
+// "gpu.links": ">=PIX" (linked_gang.h). Pure.
 #pragma once
 
 #include <string>
@@ -16,9 +17,11 @@ namespace trainctl::job {
 enum class Comparison { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
 
 struct Constraint {
-  std::string key;  // gpu.memory | gpu.compute_capability | gpu.model | gpu.name | host | label.KEY
+  // gpu.memory | gpu.compute_capability | gpu.links | gpu.model | gpu.name | host | label.KEY
+  std::string key;
   Comparison comparison = Comparison::kEqual;
-  int64_t number = 0;  // gpu.memory: bytes; gpu.compute_capability: 1000 · major + minor
+  int64_t number = 0;  // gpu.memory: bytes; gpu.compute_capability: 1000 · major + minor;
+                       // gpu.links: a LinkKind
   std::vector<std::string> names;  // of the others: one of them; but one where it is gpu.name
 };
 
@@ -31,7 +34,14 @@ bool IsOfWorker(std::string_view key);
 // What follows "label." in such a key; empty: it is another.
 std::string_view LabelKeyOf(std::string_view key);
 
-// GPU constraints are never met by a CPU slot. A worker without the label is not of any value.
+// GPU constraints are never met by a CPU slot. A worker without the label is not of any value. Any
+// GPU meets gpu.links by itself.
 bool Meets(const Constraint& constraint, const SiteDevice& device);
+// The same of one that speaks of the device's worker (IsOfWorker).
+bool MeetsOfWorker(const Constraint& constraint, const std::string& host, const Labels& labels);
+// Of gpu.links: whether such a link will do. One that is not known will not.
+bool MeetsLink(const Constraint& constraint, LinkKind link);
+
+inline constexpr std::string_view kLinksKey = "gpu.links";
 
 }  // namespace trainctl::job

@@ -33,9 +33,8 @@ struct Device {
   int64_t threads = 1;
   Labels labels = {};             // of its worker
   int64_t host_memory_bytes = 0;  // of its host, or what a container may use of it; 0: not told
-  // What follows is told at each Hello, and not stored.
-  std::optional<int64_t> numa_node = {};
-  Links links = {};
+  Links links = {};               // to the other GPUs of its host
+  std::optional<int64_t> numa_node = {};  // told at each Hello, and not stored
 };
 
 }  // namespace trainctl::job

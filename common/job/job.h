@@ -101,6 +101,7 @@ struct EvalSpec {
   std::optional<int64_t> every_steps;  // null: only at the end
   std::optional<int64_t> max_rows;
   std::vector<std::string> prompts;  // that the model continues at each evaluation
+  bool raw_prompts = false;          // as they are, also where the data are chats (PromptsAreTurns)
   std::vector<std::string> images;   // of a job that does not train: the picture of each prompt
   int64_t max_new_tokens = 64;       // of each continuation
   double temperature = 0;            // 0: always the likeliest token
@@ -125,13 +126,15 @@ struct ProfileSpec {
   int64_t skip = 5;  // of each attempt, before them
 };
 
+constexpr int64_t kDefaultPriority = 50;
+
 struct ResourceSpec {
   std::optional<int64_t> gpu_memory_limit_bytes;
   std::map<std::string, std::string> constraints;  // "gpu.memory": ">=40GiB", "host": "=node1"
   std::optional<int64_t> time_limit_seconds;
   int64_t step_timeout_seconds = 600;
-  int64_t priority = 50;     // 0 … 100, higher first
-  bool preemptible = false;  // a job of higher priority may take its devices
+  std::optional<int64_t> priority;  // 0 … 100, higher first; null: by the site's policy
+  bool preemptible = false;         // a job of higher priority may take its devices
   int64_t max_restarts = 0;
   std::map<std::string, After> after;  // ids of jobs that end before this one starts
   std::optional<std::string> lease;
@@ -169,6 +172,17 @@ struct JobSpec {
   ResourceSpec resources;
   std::optional<Expect> expect;
 };
+
+// What the job asks for, or the default.
+inline int64_t PriorityOf(const JobSpec& job) {
+  return job.resources.priority.value_or(kDefaultPriority);
+}
+
+// Whether the chat template of the data writes each of eval.prompts as a user's turn, which the
+// model answers. Else it goes on from them as they are.
+inline bool PromptsAreTurns(const JobSpec& job) {
+  return job.data.format == DataFormat::kChat && !job.eval.raw_prompts;
+}
 
 // One experiment of a lab file: base with its "set" applied. A lab file is a group.
 struct LabSpec {

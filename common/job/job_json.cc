@@ -254,4 +254,12 @@ std::vector<std::pair<std::string, std::string>> Flatten(const JobSpec& job) {
   return settings;
 }
 
+std::vector<std::string> SettingKeys() {
+  std::vector<std::string> keys;
+  for (const Field& field : Fields()) {
+    if (!field.is_map) keys.push_back(field.key);
+  }
+  return keys;
+}
+
 }  // namespace trainctl::job

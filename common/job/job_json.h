@@ -70,4 +70,8 @@ std::string JsonSchema();
 // schema's order: for compare and describe.
 std::vector<std::pair<std::string, std::string>> Flatten(const JobSpec& job);
 
+// Every key that such a setting may have, in the schema's order; those of sections that a job may
+// leave out too. Not those that a user makes up, as tags.lab.
+std::vector<std::string> SettingKeys();
+
 }  // namespace trainctl::job

@@ -114,6 +114,12 @@ class FieldReader {
     }
   }
 
+  // As well; it may be absent, as older writers leave it.
+  template <class T, class List>
+  void ObjectsIfAny(std::string_view key, std::vector<T>& values, const List& list) {
+    if (IsPresent(key)) Objects(key, values, list);
+  }
+
   // What was read is as it must be, else the fault "path.key: what".
   void Expect(std::string_view key, bool holds, std::string_view what) {
     if (!holds) Fail(key, what);
@@ -201,6 +207,11 @@ class FieldWriter {
       array.Append(std::move(fields.node_));
     }
     Add(key, std::move(array));
+  }
+
+  template <class T, class List>
+  void ObjectsIfAny(std::string_view key, const std::vector<T>& values, const List& list) {
+    if (!values.empty()) Objects(key, values, list);
   }
 
   void Expect(std::string_view, bool, std::string_view) {}

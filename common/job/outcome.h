@@ -28,7 +28,8 @@ enum class Outcome {
   kLaunchFailed
 };
 
-// The four phases of a step at which memory is measured, in order.
+// The four phases of a step at which memory is measured, in order. The first three are those of its
+// last micro step, where the gradients of those before it are held.
 enum class Phase { kBeforeForward, kAfterForward, kAfterBackward, kAfterOptimizerStep };
 
 // Bytes of one rank. other = max(0, allocated − params − grads − optimizer) (on CPU slots −

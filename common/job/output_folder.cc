@@ -16,6 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxOwnerBytes = 64 << 10;
+constexpr size_t kMostOverlaps = 16;
+constexpr int64_t kMostEntries = 4096;
+constexpr int kDeepestWithin = 2;  // 0: of the folder itself
 constexpr std::string_view kPrefix = "owner-", kSuffix = ".json";
 
 // "owner-3.json" → 3; 0 for any other name.
@@ -33,6 +36,34 @@ bool IsWrittenByRuns(const fs::directory_entry& entry) {
   return std::ranges::find(base::kCompanionFiles, name) != base::kCompanionFiles.end() ||
          name == "adapter_config.json" || name.ends_with(".safetensors") ||
          name.ends_with(".safetensors.index.json");
+}
+
+void AddOwned(const fs::path& path, std::vector<OverlappingFolder>* overlaps) {
+  std::error_code error;
+  if (!fs::exists(OwnerFolder(path.string()), error)) return;
+  base::Result<OutputFolder> folder = ReadOutputFolder(path.string());
+  if (!folder || !folder->owner) return;
+  overlaps->push_back({path.string(), *folder->owner, std::move(folder->contents)});
+}
+
+void AddAround(const fs::path& folder, std::vector<OverlappingFolder>* overlaps) {
+  for (fs::path at = folder; at.has_relative_path() && overlaps->size() < kMostOverlaps;) {
+    at = at.parent_path();
+    AddOwned(at, overlaps);
+  }
+}
+
+void AddWithin(const fs::path& folder, std::vector<OverlappingFolder>* overlaps) {
+  std::error_code error;
+  int64_t entries = 0;
+  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error);
+  for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
+    if (++entries > kMostEntries || overlaps->size() == kMostOverlaps) return;
+    if (at.depth() == kDeepestWithin || at->path().filename() == base::kOwnerFolder)
+      at.disable_recursion_pending();
+    if (std::error_code ignored; !at->is_symlink(ignored) && at->is_directory(ignored))
+      AddOwned(at->path(), overlaps);
+  }
 }
 
 base::Error Unreadable(const std::string& path, const std::error_code& error) {
@@ -80,6 +111,27 @@ bool MayWrite(const JobSpec& job, const OutputFolder& folder, const Claimant& cl
   return has_ended && IsFollowedBy(owner, job, folder);
 }
 
+// The claimant's already, or of a job that it goes on from: nothing is taken anew.
+bool IsHeld(const JobSpec& job, const OutputFolder& folder, const Claimant& claimant) {
+  return folder.owner &&
+         (folder.owner->job == claimant.job_id || folder.owner->job == job.checkpoint.resume_job);
+}
+
+const OverlappingFolder* FindForeign(const JobSpec& job, const OutputFolder& folder,
+                                     const Claimant& claimant) {
+  if (IsHeld(job, folder, claimant)) return nullptr;
+  const auto foreign = std::ranges::find_if(folder.overlaps, [&](const OverlappingFolder& other) {
+    return !MayWrite(job, {.owner = other.owner, .contents = other.contents}, claimant);
+  });
+  return foreign == folder.overlaps.end() ? nullptr : &*foreign;
+}
+
+std::string OverlapHint(const JobSpec& job, const OverlappingFolder& other) {
+  const bool is_around = other.path.size() < NormalFolder(*job.output.dir).size();
+  return (is_around ? "it lies within " : "within it lies ") + other.path + " of " +
+         other.owner.job + " (" + other.owner.name + "): " + kOtherFolder;
+}
+
 std::string Hint(const JobSpec& job, const OutputFolder& folder, const Claimant& claimant) {
   if (!folder.owner)
     return "it has " + folder.contents + ", which no job of trainctl owns: " + kOtherFolder;
@@ -105,6 +157,10 @@ std::string NormalFolder(const std::string& path) {
   std::string normal = fs::path(path).lexically_normal().string();
   while (normal.size() > 1 && normal.back() == '/') normal.pop_back();
   return normal;
+}
+
+bool LiesIn(const std::string& path, const std::string& folder) {
+  return path == folder || path.starts_with(folder.ends_with('/') ? folder : folder + "/");
 }
 
 std::string FindOwnedFolder(const std::string& path) {
@@ -135,11 +191,22 @@ base::Result<OutputFolder> ReadOutputFolder(const std::string& output_dir) {
   return folder;
 }
 
+base::Result<OutputFolder> ReadWithOverlaps(const std::string& output_dir) {
+  base::Result<OutputFolder> folder = ReadOutputFolder(output_dir);
+  if (!folder) return folder;
+  const fs::path normal = NormalFolder(output_dir);
+  AddAround(normal, &folder->overlaps);
+  AddWithin(normal, &folder->overlaps);
+  return folder;
+}
+
 std::optional<Problem> CheckOutputFolder(const JobSpec& job, const OutputFolder& folder,
                                          const Claimant& claimant) {
-  if (MayWrite(job, folder, claimant)) return std::nullopt;
+  const bool may_write = MayWrite(job, folder, claimant);
+  const OverlappingFolder* foreign = may_write ? FindForeign(job, folder, claimant) : nullptr;
+  if (may_write && foreign == nullptr) return std::nullopt;
   return Problem{"output.dir", 0, "\"" + *job.output.dir + "\"", "a folder that no other job owns",
-                 Hint(job, folder, claimant)};
+                 foreign != nullptr ? OverlapHint(job, *foreign) : Hint(job, folder, claimant)};
 }
 
 }  // namespace trainctl::job

@@ -32,12 +32,20 @@ inline constexpr auto kOwnerFields = [](auto& fields, auto& owner) {
   fields.Member("name", owner.name);
 };
 
+// A job's folder around or within one that another job is to write to.
+struct OverlappingFolder {
+  std::string path;
+  FolderOwner owner;
+  std::string contents;  // as OutputFolder's
+};
+
 // What lies in a folder that a job is to write to.
 struct OutputFolder {
   std::optional<FolderOwner> owner;
   int64_t claims = 0;    // the owner's number; 0: none
   std::string contents;  // a name that a run has written there: "checkpoints"; empty: none
   std::optional<int64_t> free_bytes;  // of its disk, when it was looked at
+  std::vector<OverlappingFolder> overlaps = {};
 };
 
 // Who is to write to a folder.
@@ -52,6 +60,8 @@ bool WritesOutput(const JobSpec& job);
 
 // One spelling for all paths of a folder; links are not followed.
 std::string NormalFolder(const std::string& path);
+// Whether the path is the folder or lies in it by its name, each in its one spelling.
+bool LiesIn(const std::string& path, const std::string& folder);
 // The output.dir of a model, of a checkpoint or of the folder of checkpoints: the nearest folder
 // from there on that has an owner; the path itself where none has.
 std::string FindOwnedFolder(const std::string& path);
@@ -61,10 +71,14 @@ std::string ToJson(const FolderOwner& owner);
 
 // A folder that is not there is empty. kIo: it can't be read. kInvalid: its owner file is damaged.
 base::Result<OutputFolder> ReadOutputFolder(const std::string& output_dir);
+// As well, with folders of jobs around it at any distance, and within it a few levels deep. At most
+// 16 of them, and thousands of entries are looked at. What can't be read is passed over.
+base::Result<OutputFolder> ReadWithOverlaps(const std::string& output_dir);
 
 // Why the job may not write to its output.dir, which looks like this. No problem where the folder
 // is its own, or empty and nobody's. An ended job's is free where it is resumed, or has written
-// nothing there.
+// nothing there. The same holds of folders around and within one that it takes anew: whoever copies
+// or removes the outer one means one job's.
 std::optional<Problem> CheckOutputFolder(const JobSpec& job, const OutputFolder& folder,
                                          const Claimant& claimant);
 

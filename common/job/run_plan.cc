@@ -9,7 +9,7 @@
 namespace trainctl::job {
 namespace {
 
-void AddNotes(RunPlan& plan) {
+void AddNotes(const CountedRows& counted, RunPlan& plan) {
   plan.notes = NotesOn(plan.job);
   const bool already_noted = plan.job.train.max_steps &&
                              plan.job.train.lr_warmup_steps.value_or(0) > *plan.job.train.max_steps;
@@ -19,22 +19,23 @@ void AddNotes(RunPlan& plan) {
                          base::WithThousands(plan.total_steps) +
                          "): the learning rate stays on the ramp");
   }
-  const int64_t left_over = plan.sequences % plan.batch.global;
-  if (left_over > 0)
-    plan.notes.push_back(base::WithThousands(left_over) + " " + SequenceWord(plan.job) +
-                         "s an epoch are left over: they fill no global batch");
+  const int64_t left_over = counted.is_estimate ? 0 : plan.sequences % plan.batch.global;
+  if (left_over > 0) {
+    const std::string rest = left_over == 1 ? " an epoch is left over: it fills no global batch"
+                                            : "s an epoch are left over: they fill no global batch";
+    plan.notes.push_back(base::WithThousands(left_over) + " " + SequenceWord(plan.job) + rest);
+  }
 }
 
 }  // namespace
 
-base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows, int64_t packed_sequences,
-                              int64_t validation_rows) {
+base::Result<RunPlan> PlanRun(const JobSpec& job, const CountedRows& counted) {
   auto batch = PlanBatch(job);
   if (!batch) return batch.error();
-  RunPlan plan{.job = ResolveJob(job), .batch = *batch, .split = SplitRows(job.data, rows)};
-  if (HasValidationData(job.data)) plan.split.val_rows = validation_rows;
-  plan.sequences =
-      job.train.packing && packed_sequences > 0 ? packed_sequences : plan.split.train_rows;
+  RunPlan plan{.job = ResolveJob(job), .batch = *batch, .split = SplitRows(job.data, counted.rows)};
+  if (HasValidationData(job.data)) plan.split.val_rows = counted.validation_rows;
+  const bool is_packed = job.train.packing && counted.packed_sequences > 0;
+  plan.sequences = is_packed ? counted.packed_sequences : plan.split.train_rows;
   plan.steps_per_epoch = StepsPerEpoch(plan.batch, plan.sequences);
   if (plan.steps_per_epoch == 0 && Trains(job)) {
     return base::Error{base::Code::kInvalid,
@@ -45,7 +46,7 @@ base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows, int64_t packed_s
   }
   plan.total_steps = TotalSteps(job, plan.batch, plan.sequences);
   plan.warmup_steps = WarmupSteps(job.train, plan.total_steps);
-  AddNotes(plan);
+  AddNotes(counted, plan);
   return plan;
 }
 

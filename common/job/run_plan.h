@@ -12,6 +12,14 @@
 
 namespace trainctl::job {
 
+// What was found of the data (CountedOf in common/estimate/inspection.h).
+struct CountedRows {
+  int64_t rows = 0;              // of the data file
+  int64_t packed_sequences = 0;  // for train.packing; 0: counts rows instead
+  int64_t validation_rows = 0;   // those of their own (data.val_path, data.val_split)
+  bool is_estimate = false;      // reckoned from a sample: no note tells a rest of them
+};
+
 struct RunPlan {
   JobSpec job;  // resolved: strategy is not auto
   BatchPlan batch;
@@ -24,11 +32,7 @@ struct RunPlan {
       notes;  // NotesOn(job), and a warm-up that outlasts the run, rows that no step trains on
 };
 
-// rows: of the data file (Inspection.rows). packed_sequences: of the inspection too, for
-// train.packing; 0: counts rows instead. kInvalid: indivisible batches, or fewer sequences than one
-// global batch.
-// validation_rows: those of their own (data.val_path, data.val_split).
-base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows, int64_t packed_sequences = 0,
-                              int64_t validation_rows = 0);
+// kInvalid: indivisible batches, or fewer sequences than one global batch.
+base::Result<RunPlan> PlanRun(const JobSpec& job, const CountedRows& counted);
 
 }  // namespace trainctl::job

@@ -267,8 +267,11 @@ std::vector<Field> RunFields() {
       Row("eval.max_rows", OrNull(kRows), AT(eval.max_rows),
           "Evaluate on so many validation rows at most."),
       Row("eval.prompts", prompts, AT(eval.prompts),
-          "Texts that the model continues at each evaluation, as they are: no template is added. A "
-          "model of pictures captions the first validation rows, each behind one of them."),
+          "Texts that the model continues at each evaluation. With data.format chat each is a "
+          "user's turn, which it answers; else no template is added. A model of pictures captions "
+          "the first validation rows, each behind one of them."),
+      Row("eval.raw_prompts", BoolType{}, AT(eval.raw_prompts),
+          "With data.format chat: go on from eval.prompts as they are, without the chat template."),
       Row("eval.images", images, AT(eval.images),
           "With train.max_steps 0 and a model of pictures: a picture for each of eval.prompts, "
           "relative to the job file."),
@@ -317,14 +320,17 @@ std::vector<Field> ResourceFields() {
           "Which devices will do: {\"gpu.memory\": \">=40GiB\", \"host\": \"=node1,node2\", "
           "\"label.rack\": \"!=r3\"}. gpu.memory and gpu.compute_capability know <, <=, =, !=, "
           ">= and >; gpu.model (\"=H100,H200\": parts of names), gpu.name, host and label.KEY know "
-          "= and !=."),
+          "= and !=. gpu.links (\"=NVLink\", \">=PIX\") is met where each two devices of the job "
+          "are on one host and have such a link: from the farthest SYS, NODE, PHB, PXB, PIX, "
+          "NVLink."),
       Row("resources.time_limit", OrNull(DurationType{}), AT(resources.time_limit_seconds),
           "The job ends as TIMEOUT after it. A job with one may start before a larger one that "
           "waits."),
       Row("resources.step_timeout", DurationType{}, AT(resources.step_timeout_seconds),
           "Without progress for so long the attempt ends as HANG. Progress is a step, or a part of "
           "an evaluation, of saving or of loading."),
-      Row("resources.priority", IntegerType{0, 100}, AT(resources.priority), "Higher first."),
+      Row("resources.priority", OrNull(IntegerType{0, 100}), AT(resources.priority),
+          "Higher first. null: 50, or what is nearest of what the site lets its owner ask for."),
       Row("resources.preemptible", BoolType{}, AT(resources.preemptible),
           "A job of higher priority may take its devices, once it has had them for the site's "
           "minimum: it saves a checkpoint, where it keeps some, and queues again."),

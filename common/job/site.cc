@@ -7,13 +7,16 @@
 
 #include "common/job/constraint.h"
 #include "common/job/device.h"
+#include "common/job/linked_gang.h"
 
 namespace trainctl::job {
 namespace {
 
 std::string Describe(const SiteDevice& device) { return device.host + " " + device.name; }
 
+// As many as its gang may have.
 int64_t CountMeeting(const JobSpec& job, const std::vector<SiteDevice>& devices) {
+  if (LinksAskedFor(job)) return MostLinked(job, devices);
   std::string reason;
   return std::count_if(devices.begin(), devices.end(), [&](const SiteDevice& device) {
     return MeetsConstraints(job, device, &reason);
@@ -62,18 +65,45 @@ std::string WhatThereIs(const std::string& key, const std::vector<SiteDevice>& d
   return "no label: this site's workers have none (trainworker --label KEY=VALUE)";
 }
 
+// The job with nothing but what it asks of links.
+JobSpec LinksAlone(const JobSpec& job) {
+  JobSpec alone;
+  alone.precision = Precision::k32True;
+  alone.devices = job.devices;
+  alone.resources.constraints.insert(*job.resources.constraints.find(std::string(kLinksKey)));
+  return alone;
+}
+
+// Where it has no gang of devices that are linked as is asked.
+std::string WhatIsLinked(const JobSpec& job, const std::vector<SiteDevice>& devices) {
+  const bool any =
+      std::ranges::any_of(devices, [](const SiteDevice& device) { return !device.links.empty(); });
+  if (!any) return "nothing: this site's workers tell of no links between GPUs";
+  const int64_t most = MostLinked(LinksAlone(job), devices);
+  return "links that " + std::to_string(job.devices) + " devices of one host have, each two of " +
+         "them: at most " + std::to_string(most < 2 ? 0 : most) + " of this site have such links";
+}
+
+// gpu.links alone speaks of several devices.
+bool IsMetBySome(const JobSpec& job, const std::string& key, const std::string& text,
+                 const std::vector<SiteDevice>& devices) {
+  if (key == kLinksKey && LinksAskedFor(job))
+    return MostLinked(LinksAlone(job), devices) >= job.devices;
+  const auto constraint = ParseConstraint(key, text);
+  return constraint && std::ranges::any_of(devices, [&](const SiteDevice& device) {
+           return Meets(*constraint, device);
+         });
+}
+
 // The constraints that no device of the site meets, each by itself.
 std::vector<Problem> UnmeetableConstraints(const JobSpec& job,
                                            const std::vector<SiteDevice>& devices) {
   std::vector<Problem> problems;
   for (const auto& [key, text] : job.resources.constraints) {
-    const auto constraint = ParseConstraint(key, text);
-    const bool met =
-        constraint && std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& device) {
-          return Meets(*constraint, device);
-        });
-    if (!met)
-      problems.push_back({"resources.constraints." + key, 0, text, WhatThereIs(key, devices), ""});
+    if (IsMetBySome(job, key, text, devices)) continue;
+    const bool is_of_links = key == kLinksKey && LinksAskedFor(job);
+    problems.push_back({"resources.constraints." + key, 0, text,
+                        is_of_links ? WhatIsLinked(job, devices) : WhatThereIs(key, devices), ""});
   }
   const bool computes = std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& d) {
     return ComputesIn(job.precision, d);

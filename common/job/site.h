@@ -8,6 +8,7 @@
 
 #include "common/job/device.h"
 #include "common/job/job.h"
+#include "common/job/link.h"
 #include "common/json/problem.h"
 
 namespace trainctl::job {
@@ -21,6 +22,8 @@ struct SiteDevice {
   int64_t threads = 1;            // of a CPU slot, or for a GPU's CPU optimizer
   Labels labels = {};             // of its worker
   int64_t host_memory_bytes = 0;  // 0: not known
+  std::string uuid = {};
+  Links links = {};  // to the other GPUs of its host
 };
 
 // Threads of each of `ranks` ranks of an exclusive job on one host: they share out those of all the

@@ -85,6 +85,13 @@ enum class Section { kNone, kTime, kMemory, kDevice, kLoss, kProfile };
 
 enum class Better { kLower, kHigher, kNeither };
 
+// A picture of curves on a job's page. Metrics of one place share it.
+struct Chart {
+  int place = 0;                       // on the page, from 1; 0: it is not drawn there
+  std::string_view title = {};         // for people
+  Phase phase = Phase::kAfterForward;  // of points that have one: whose are drawn
+};
+
 struct MetricInfo {
   Metric id;
   std::string_view name;   // the key in `compare`, `metrics`, /metrics and every export
@@ -94,7 +101,8 @@ struct MetricInfo {
   Reduction reduction;
   Section section = Section::kNone;
   Better better = Better::kNeither;
-  Metric of = id;  // what kTotal and kRate sum up
+  Metric of = id;    // what kTotal and kRate sum up
+  Chart chart = {};  // where the dashboard draws it
 };
 
 std::span<const MetricInfo> Metrics();

@@ -62,7 +62,7 @@ struct RankNotice {
 struct RankContinuation {
   static constexpr size_t kMaxTextBytes = 16 << 10;
 
-  int64_t step = 0;    // of the evaluation
+  int64_t step = 0;    // that were done at the evaluation; 0: of a job that does not train
   int64_t place = 0;   // of the prompt, from 0
   std::string prompt;  // of a model of pictures: the picture's path, and what follows it
   std::string text;    // what was added, of at most kMaxTextBytes

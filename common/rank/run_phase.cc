@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::array kPhases = {RunPhase::kPlaced,   RunPhase::kStarted,    RunPhase::kTokenizing,
                                 RunPhase::kJoining,  RunPhase::kTrial,      RunPhase::kLoading,
-                                RunPhase::kTraining, RunPhase::kEvaluating, RunPhase::kSaving};
+                                RunPhase::kTraining, RunPhase::kEvaluating, RunPhase::kGenerating,
+                                RunPhase::kSaving};
 
 enum class Unit { kNone, kBytes, kPieces };
 
@@ -20,7 +21,8 @@ Unit UnitOf(RunPhase phase) {
     case RunPhase::kLoading:
     case RunPhase::kSaving: return Unit::kBytes;
     case RunPhase::kTrial:
-    case RunPhase::kEvaluating: return Unit::kPieces;
+    case RunPhase::kEvaluating:
+    case RunPhase::kGenerating: return Unit::kPieces;
     case RunPhase::kPlaced:
     case RunPhase::kStarted:
     case RunPhase::kJoining:
@@ -41,6 +43,7 @@ std::string_view Name(RunPhase phase) {
     case RunPhase::kLoading: return "loading";
     case RunPhase::kTraining: return "training";
     case RunPhase::kEvaluating: return "evaluating";
+    case RunPhase::kGenerating: return "generating";
     case RunPhase::kSaving: return "saving";
   }
   return "";

@@ -8,7 +8,7 @@
 
 namespace trainctl::job {
 
-// In the order of a start; kTraining, kEvaluating and kSaving take turns.
+// In the order of a start; kTraining and those behind it take turns.
 enum class RunPhase {
   kPlaced,      // no word of the rank yet
   kStarted,     // its process is up
@@ -18,6 +18,7 @@ enum class RunPhase {
   kLoading,     // weights or a checkpoint; in bytes
   kTraining,    // makes steps, which RankProgress counts
   kEvaluating,  // in micro batches
+  kGenerating,  // in tokens of the continued prompts
   kSaving       // the model or a checkpoint; in bytes
 };
 

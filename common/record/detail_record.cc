@@ -82,6 +82,7 @@ Json DetailRecord(const v1::JobDetail& detail) {
                                        {"prompt", said.prompt()},
                                        {"text", said.text()}});
   }
+  record["text_steps"] = detail.text_steps();
   record["summaries"] = Json::array();
   const std::vector<job::MetricSummary> summaries = SummariesOf(detail);
   for (const job::MetricSummary& summary : summaries) {

@@ -6,6 +6,11 @@
 namespace trainctl::record {
 namespace {
 
+template <class Map>
+Json MapRecord(const Map& map) {
+  return std::map<std::string, std::string>(map.begin(), map.end());
+}
+
 Json DrainRecord(const v1::WorkerView& worker) {
   if (!worker.has_drain()) return nullptr;
   const v1::Drain& drain = worker.drain();
@@ -71,8 +76,8 @@ Json WorkerRecord(const v1::WorkerView& worker) {
         {"compute_capability", device.compute_capability()},
         {"driver", device.driver()},
         {"threads", device.threads()},
-        {"labels",
-         std::map<std::string, std::string>(device.labels().begin(), device.labels().end())}}},
+        {"labels", MapRecord(device.labels())},
+        {"links", MapRecord(device.links())}}},
       {"gpu", nullptr},
       {"host_cpus", nullptr},
       {"host_cpu_percent", nullptr},

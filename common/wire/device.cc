@@ -96,9 +96,9 @@ base::Result<job::Device> FromWire(const v1::Device& message) {
                      .threads = std::max<int64_t>(1, message.threads()),
                      .labels = std::move(*labels),
                      .host_memory_bytes = std::max<int64_t>(0, message.host_memory_bytes()),
+                     .links = std::move(*links),
                      .numa_node = message.has_numa_node() ? std::optional(message.numa_node())
-                                                          : std::optional<int64_t>(),
-                     .links = std::move(*links)};
+                                                          : std::optional<int64_t>()};
 }
 
 }  // namespace trainctl::wire

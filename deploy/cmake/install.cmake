@@ -23,7 +23,8 @@ endif()
 # Recipes name models and data beside them.
 install(DIRECTORY deploy/recipes deploy/models deploy/data DESTINATION ${share} COMPONENT client
   PATTERN "*.py" EXCLUDE PATTERN .gitignore EXCLUDE PATTERN SmolLM2-135M* EXCLUDE)
-install(DIRECTORY deploy/notebooks deploy/reference DESTINATION ${share} COMPONENT client)
+install(DIRECTORY deploy/notebooks deploy/reference DESTINATION ${share} COMPONENT client
+  PATTERN "*.py" EXCLUDE)
 install(FILES deploy/job.schema.json DESTINATION ${share} COMPONENT client)
 install(PROGRAMS deploy/local deploy/quickstart deploy/example_model
   DESTINATION ${share} COMPONENT client)

@@ -12,12 +12,16 @@ find_package(spdlog REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(Freetype REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-cpp)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 # deploy/setup installs it too. A host where it could not builds all the same: worker/rank/images
 # says then that this build reads no WebP.
 pkg_check_modules(WEBP IMPORTED_TARGET libwebp)
+
+# client/plot carries it in the program.
+find_file(TRAINCTL_FONT DejaVuSans.ttf PATHS /usr/share/fonts/truetype/dejavu REQUIRED)
 
 # Boost.Asio 1.74 under C++20 uses std::exchange without including <utility>. Precompiled headers
 # hold it; g++ takes those only where nothing is included before them.

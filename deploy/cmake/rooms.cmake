@@ -60,9 +60,44 @@ function(trainctl_optimize_sanitized name)
   endif()
 endfunction()
 
+# trainctl_several_at_a_time(TARGET): with TRAINCTL_UNITY, its .cc are compiled six at a time.
+# CMake's own UNITY_BUILD names them by absolute paths, with which ccache shares nothing among
+# clones.
 function(trainctl_several_at_a_time name)
-  set_target_properties(${name} PROPERTIES
-    UNITY_BUILD ${TRAINCTL_UNITY} UNITY_BUILD_BATCH_SIZE 6)
+  if(TRAINCTL_UNITY)
+    # Deferred until the folder has set the properties of its files.
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL trainctl_group_sources ${name})")
+  endif()
+endfunction()
+
+# Files with SKIP_UNITY_BUILD_INCLUSION or options of their own stay alone.
+function(trainctl_group_sources name)
+  get_target_property(sources ${name} SOURCES)
+  set(compiled "")
+  set(grouped "")
+  foreach(source ${sources})
+    get_source_file_property(alone ${source} SKIP_UNITY_BUILD_INCLUSION)
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
+    if(alone OR options OR definitions OR NOT source MATCHES "\\.cc$")
+      list(APPEND compiled ${source})
+    else()
+      cmake_path(ABSOLUTE_PATH source)
+      cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
+      list(APPEND grouped "#include \"${source}\"\n")
+    endif()
+  endforeach()
+  list(LENGTH grouped files)
+  foreach(first RANGE 0 ${files} 6)
+    if(first LESS files)
+      list(SUBLIST grouped ${first} 6 group)
+      list(JOIN group "" content)
+      set(together ${CMAKE_CURRENT_BINARY_DIR}/${name}_from_${first}.cc)
+      file(CONFIGURE OUTPUT ${together} CONTENT "${content}" @ONLY)
+      list(APPEND compiled ${together})
+    endif()
+  endforeach()
+  set_property(TARGET ${name} PROPERTY SOURCES ${compiled})
 endfunction()
 
 # trainctl_library(NAME SOURCES a.cc … [DEPENDS public targets …] [PRIVATE private targets …]

@@ -24,6 +24,16 @@ base::Error TooOften(const std::string& user, const RateBound& bound, int64_t wa
 }  // namespace
 
 std::optional<CallRate::Refusal> CallRate::Take(const std::string& user) {
+  auto refusal = Ask(user, /*take=*/true);
+  if (refusal) ++refused_;
+  return refusal;
+}
+
+std::optional<CallRate::Refusal> CallRate::Look(const std::string& user) {
+  return Ask(user, /*take=*/false);
+}
+
+std::optional<CallRate::Refusal> CallRate::Ask(const std::string& user, bool take) {
   const RateBound bound = bound_of_(user);
   if (!bound.per_second) return std::nullopt;
   const int64_t interval = kNanosOfSecond / *bound.per_second;
@@ -35,13 +45,21 @@ std::optional<CallRate::Refusal> CallRate::Take(const std::string& user) {
     const int64_t then = std::max(full_at, now) + interval;
     missing = then - now - bound.burst * interval;
     if (missing <= 0) {
-      full_at = then;
+      if (take) full_at = then;
       return std::nullopt;
     }
   }
-  ++refused_;
   const int64_t wait_ms = (missing + kNanosOfMilli - 1) / kNanosOfMilli;
   return Refusal{TooOften(user, bound, wait_ms), wait_ms};
+}
+
+std::string PayerOf(const Caller& caller) {
+  if (!caller.name.empty()) return caller.name;
+  return caller.tls ? EveryoneAt(caller) : CallRate::kUnknown;
+}
+
+std::string EveryoneAt(const Caller& caller) {
+  return "whoever calls from " + caller.address.substr(0, caller.address.rfind(':'));
 }
 
 int64_t& CallRate::FullAt(const std::string& user, int64_t now) {

@@ -12,6 +12,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/result.h"
+#include "server/auth/caller.h"
 
 namespace trainctl::auth {
 
@@ -36,11 +37,15 @@ class CallRate {
   };
   // Takes a call of the user's bucket. A call that is refused takes none.
   std::optional<Refusal> Take(const std::string& user);
+  // Whether Take would be refused; it takes none, and is not counted.
+  std::optional<Refusal> Look(const std::string& user);
 
   // Calls that were refused so far.
   int64_t refused() const { return refused_; }
 
  private:
+  // nullopt: there is a call in the bucket; it is taken where that is asked for.
+  std::optional<Refusal> Ask(const std::string& user, bool take);
   int64_t& FullAt(const std::string& user, int64_t now);
 
   const base::Clock& clock_;
@@ -52,5 +57,11 @@ class CallRate {
   int64_t others_full_at_ = 0;
   int64_t next_sweep_ = 0;
 };
+
+// Whose calls are counted together: a user's, else those of an address. On loopback all who can't
+// be proven are one.
+std::string PayerOf(const Caller& caller);
+// "whoever calls from 10.0.0.7"
+std::string EveryoneAt(const Caller& caller);
 
 }  // namespace trainctl::auth

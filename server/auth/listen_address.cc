@@ -7,6 +7,8 @@
 namespace trainctl::auth {
 namespace {
 
+constexpr std::string_view kDashboard = "--dashboard";
+
 base::Error Invalid(const std::string& text, const std::string& problem) {
   return {base::Code::kInvalid, text + ": " + problem};
 }
@@ -57,12 +59,14 @@ base::Result<ListenAddress> ParseListenAddress(std::string_view text, std::strin
   return Invalid(
       shown,
       "refused: without TLS the coordinator listens on loopback only (127.0.0.1 or [::1]); make "
-      "keys with traincoordinator init and name them with --site-keys, "
-      "or reach it from another machine through an SSH tunnel: ssh -L 7070:127.0.0.1:7070 HOST");
+      "keys with traincoordinator init and name them with --site-keys" +
+          std::string(option == kDashboard ? ", for --dashboard-tls" : "") +
+          ", or reach it from another machine through an SSH tunnel: ssh -L 7070:127.0.0.1:7070 "
+          "HOST");
 }
 
-base::Result<ListenAddress> ParseTlsAddress(std::string_view text) {
-  const std::string shown = Shown(text, "--listen");
+base::Result<ListenAddress> ParseTlsAddress(std::string_view text, std::string_view option) {
+  const std::string shown = Shown(text, option);
   auto address = ParseAddress(text, shown);
   if (!address) return address;
   if (!IsNumeric(address->host))

@@ -23,7 +23,8 @@ base::Result<ListenAddress> ParseListenAddress(std::string_view text,
 
 // Any address of this host, to be served with TLS: "0.0.0.0:7443". kInvalid: not a numeric
 // HOST:PORT.
-base::Result<ListenAddress> ParseTlsAddress(std::string_view text);
+base::Result<ListenAddress> ParseTlsAddress(std::string_view text,
+                                            std::string_view option = "--listen");
 
 // As gRPC and clients spell it: "127.0.0.1:7070", "[::1]:7070".
 std::string ToString(const ListenAddress& address);

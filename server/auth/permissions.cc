@@ -16,12 +16,15 @@ constexpr std::array kPermissions = {
     Permission{"Metrics", Role::kViewer, Role::kViewer},
     Permission{"EarlierRuns", Role::kViewer, Role::kViewer},
     Permission{"Workers", Role::kViewer, Role::kViewer},
+    // A browser at the dashboard, by the code that is asked for or by a token.
+    Permission{"SignIn", Role::kViewer, Role::kViewer, false, "sign-in"},
     // What runs or reads something on the workers' hosts. Submit on anybody's: going on from a job.
     Permission{"Inspect", Role::kUser, Role::kUser},
     Permission{"ReadArtifact", Role::kUser, Role::kOperator},
     Permission{"Submit", Role::kUser, Role::kOperator, false, "submit"},
     Permission{"Cancel", Role::kUser, Role::kOperator, false, "cancel"},
     Permission{"Remove", Role::kUser, Role::kOperator, false, "rm"},
+    Permission{"RemoveOutputs", Role::kUser, Role::kOperator, false, "rm-outputs"},
     // Leases: whose jobs run under one is its owner's.
     Permission{"Leases", Role::kViewer, Role::kViewer},
     Permission{"FindLease", Role::kViewer, Role::kViewer},
@@ -38,6 +41,7 @@ constexpr std::array kPermissions = {
     Permission{"ListTokens", Role::kAdmin, Role::kAdmin},
     Permission{"CreateToken", Role::kAdmin, Role::kAdmin, false, "create-token"},
     Permission{"RevokeToken", Role::kAdmin, Role::kAdmin, false, "revoke-token"},
+    Permission{"RevokeHost", Role::kAdmin, Role::kAdmin, false, "revoke-host"},
     // The workers' stream, and their certificates.
     Permission{"Connect", Role::kNone, Role::kNone, true, "connect"},
     Permission{"Certify", Role::kNone, Role::kNone, true, "certify", true},

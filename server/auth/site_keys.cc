@@ -11,6 +11,7 @@
 
 #include "common/base/file.h"
 #include "common/base/secret_file.h"
+#include "common/base/utf8.h"
 #include "common/tls/authority_file.h"
 
 namespace trainctl::auth {
@@ -20,6 +21,7 @@ constexpr int64_t kSecond = 1'000'000;
 constexpr int64_t kDay = int64_t{86'400} * kSecond;
 constexpr int64_t kYears = 3650 * kDay;
 constexpr int64_t kHour = 3'600 * kSecond;
+constexpr int64_t kSkew = 60 * kSecond;  // of hosts' clocks
 constexpr int64_t kAdminSeconds = int64_t{365} * 86'400;
 constexpr size_t kMaxPemBytes = size_t{64} << 10;
 constexpr unsigned kFolderOfOwner = 0700;
@@ -31,6 +33,7 @@ struct KeyFiles {
   const std::string authority = folder + "/ca.pem", authority_key = folder + "/ca.key";
   const std::string certificate = folder + "/coordinator.pem", key = folder + "/coordinator.key";
   const std::string tokens = folder + "/tokens", admin = folder + "/admin.token";
+  const std::string revoked = folder + "/revoked";
 };
 
 base::Status MakeFolder(const std::string& folder) {
@@ -55,7 +58,7 @@ base::Status MakeFolder(const std::string& folder) {
 // Tokens that are there would be the new site's as well, whoever made them.
 base::Status CheckNothingThere(const KeyFiles& files) {
   for (const std::string& file : {files.certificate, files.key, files.authority,
-                                  files.authority_key, files.tokens, files.admin}) {
+                                  files.authority_key, files.tokens, files.admin, files.revoked}) {
     struct stat status{};
     if (::lstat(file.c_str(), &status) == 0) {
       return base::Error{base::Code::kConflict,
@@ -152,28 +155,62 @@ base::Result<std::unique_ptr<SiteKeys>> SiteKeys::Open(const std::string& folder
     return base::Error{base::Code::kInvalid, files.certificate + ": " + facts.error().message};
   auto tokens = TokenTable::Open(files.tokens, clock);
   if (!tokens) return tokens.error();
+  auto revoked = RevokedHosts::Open(files.revoked);
+  if (!revoked) return revoked.error();
   keys->authority_ = std::move(*authority);
   keys->coordinator_ = std::move(*coordinator);
+  keys->hosts_ = facts->hosts;
   keys->expires_at_ = facts->validity.until;
   keys->tokens_ = std::move(*tokens);
+  keys->revoked_ = std::move(*revoked);
   return keys;
 }
 
+// One that is made in the second of the revocation bears the next one: certificates know no less.
 base::Result<std::string> SiteKeys::CertifyWorker(const std::string& host,
                                                   const std::string& request) const {
-  const base::WallMicros now = clock_.Wall();
-  return tls::MakeWorkerCertificate(
-      authority_, request, host, {now - 60 * kSecond, now + kWorkerCertificateSeconds * kSecond});
+  base::WallMicros made = clock_.Wall();
+  if (const auto revoked = revoked_->At(host)) made = std::max(made, *revoked + kSecond);
+  return tls::MakeWorkerCertificate(authority_, request, host,
+                                    {made - kSkew, made + kWorkerCertificateSeconds * kSecond});
 }
 
-base::Status SiteKeys::CheckUnexpired(const std::string& certificate) const {
+base::Result<base::WallMicros> SiteKeys::CheckCertificate(const std::string& certificate) const {
   const auto facts = tls::ReadCertificate(certificate);
   if (!facts) return facts.error();
-  if (facts->validity.until > clock_.Wall()) return base::Ok{};
+  if (facts->validity.until <= clock_.Wall()) {
+    return base::Error{base::Code::kDenied,
+                       "the certificate of host '" + facts->name +
+                           "' has expired: trainworker join obtains another, with a token of "
+                           "trainctl admin worker-token"};
+  }
+  const base::WallMicros made = facts->validity.from + kSkew;
+  const base::Status unrevoked = CheckUnrevoked(facts->name, made);
+  if (!unrevoked) return unrevoked.error();
+  return made;
+}
+
+base::Status SiteKeys::CheckUnrevoked(const std::string& host, base::WallMicros made) const {
+  const auto revoked = revoked_->At(host);
+  if (!revoked || made / kSecond > *revoked / kSecond) return base::Ok{};
   return base::Error{base::Code::kDenied,
-                     "the certificate of host '" + facts->name +
-                         "' has expired: trainworker join obtains another, with a token of "
-                         "trainctl admin worker-token"};
+                     "the certificate of host '" + host +
+                         "' was revoked by an admin: trainworker join obtains another, with a new "
+                         "token of trainctl admin worker-token"};
+}
+
+base::Status SiteKeys::RevokeHost(const std::string& host) {
+  if (!tls::IsHostName(host)) {
+    return base::Error{base::Code::kInvalid, "'" + base::Excerpt(host, 64) +
+                                                 "': expected a host's name, as trainctl "
+                                                 "workers shows it before the '/'"};
+  }
+  const base::WallMicros now = clock_.Wall();
+  base::Status done = revoked_->Add(host, now, now - kWorkerCertificateSeconds * kSecond - kSkew);
+  for (const Token& token : tokens_->List()) {
+    if (done && token.joins && token.owner == host) done = tokens_->Revoke(token.id);
+  }
+  return done;
 }
 
 }  // namespace trainctl::auth

@@ -1,6 +1,7 @@
 // The keys of a site that is reached with TLS: a folder with its authority (ca.pem, ca.key), the
 // coordinator's certificate (coordinator.pem, coordinator.key) and the tokens (tokens,
-// token_table.h). Keys and tokens have mode 0600. Whoever reads ca.key can be any worker.
+// token_table.h). Hosts that were revoked stand in it too (revoked, revoked_hosts.h). Keys and
+// tokens have mode 0600. Whoever reads ca.key can be any worker.
 #pragma once
 
 #include <memory>
@@ -10,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/result.h"
 #include "common/tls/certificates.h"
+#include "server/auth/revoked_hosts.h"
 #include "server/auth/token_table.h"
 
 namespace trainctl::auth {
@@ -40,25 +42,36 @@ class SiteKeys {
 
   const std::string& authority() const { return authority_.certificate; }
   const tls::KeyPair& coordinator() const { return coordinator_; }
+  // Names and addresses that the coordinator's certificate is for.
+  const std::vector<std::string>& hosts() const { return hosts_; }
   // When the coordinator's certificate ends.
   base::WallMicros expires_at() const { return expires_at_; }
   TokenTable& tokens() { return *tokens_; }
+  const TokenTable& tokens() const { return *tokens_; }
 
   // A certificate for a worker of this host, from a minute ago on: clocks of hosts differ. As
   // tls::MakeWorkerCertificate.
   base::Result<std::string> CertifyWorker(const std::string& host,
                                           const std::string& request) const;
-  // Of a certificate that a handshake has verified; the connection may be older than its end.
-  // kDenied: it has expired by now. kInvalid: it is none.
-  base::Status CheckUnexpired(const std::string& certificate) const;
+  // Of a certificate that a handshake has verified; the connection may be older than its end. When
+  // it was made. kDenied: it has expired by now, or its host was revoked since. kInvalid: it is
+  // none.
+  base::Result<base::WallMicros> CheckCertificate(const std::string& certificate) const;
+  // Of a host's certificate that was made then. kDenied: the host was revoked since.
+  base::Status CheckUnrevoked(const std::string& host, base::WallMicros made) const;
+  // From then on none of the host's certificates and join tokens of before is good. On the disk
+  // when it returns. kInvalid: no host's name. kExhausted. kIo: some may be good still.
+  base::Status RevokeHost(const std::string& host);
 
  private:
   explicit SiteKeys(const base::Clock& clock) : clock_(clock) {}
 
   const base::Clock& clock_;
   tls::KeyPair authority_, coordinator_;
+  std::vector<std::string> hosts_;
   base::WallMicros expires_at_ = 0;
   std::unique_ptr<TokenTable> tokens_;
+  std::unique_ptr<RevokedHosts> revoked_;
 };
 
 }  // namespace trainctl::auth

@@ -34,13 +34,6 @@ std::string Hexadecimal(const unsigned char* bytes, size_t size) {
   return text;
 }
 
-base::Result<std::string> RandomText() {
-  std::array<unsigned char, kTokenBytes> bytes{};
-  if (RAND_bytes(bytes.data(), bytes.size()) != 1)
-    return base::Error{base::Code::kInternal, "no random bytes are to be had"};
-  return std::string(kPrefix) + Hexadecimal(bytes.data(), bytes.size());
-}
-
 // As of Unix users, and of mail addresses.
 bool IsOwnerName(const std::string& name) {
   const auto is_plain = [](char c) {
@@ -101,6 +94,21 @@ base::Result<Token> TokenOf(const TokenWish& wish) {
 
 std::string_view RoleOf(const Token& token) { return token.joins ? kJoins : Name(token.role); }
 
+Caller CallerOf(const Token& token) {
+  Caller caller{.role = token.role, .tls = true};
+  caller.name = token.joins ? WorkersOf(token.owner) : token.owner;
+  (token.joins ? caller.joins : caller.token) = token.id;
+  if (token.joins) caller.host = token.owner;
+  return caller;
+}
+
+base::Result<std::string> RandomText() {
+  std::array<unsigned char, kTokenBytes> bytes{};
+  if (RAND_bytes(bytes.data(), bytes.size()) != 1)
+    return base::Error{base::Code::kInternal, "no random bytes are to be had"};
+  return Hexadecimal(bytes.data(), bytes.size());
+}
+
 std::string HashOf(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
@@ -153,8 +161,9 @@ base::Status TokenTable::Keep(Tokens tokens, int64_t next) {
 base::Result<NewToken> TokenTable::Create(const TokenWish& wish) {
   auto token = TokenOf(wish);
   if (!token) return token.error();
-  auto text = RandomText();
-  if (!text) return text.error();
+  auto random = RandomText();
+  if (!random) return random.error();
+  std::string text = std::string(kPrefix) + *random;
   const std::lock_guard lock(mutex_);
   const base::WallMicros now = clock_.Wall();
   Tokens tokens = tokens_;
@@ -165,13 +174,13 @@ base::Result<NewToken> TokenTable::Create(const TokenWish& wish) {
                        std::to_string(kMost) + " tokens are there: revoke some"};
   }
   token->id = next_;
-  token->hash = HashOf(*text);
+  token->hash = HashOf(text);
   token->created_at = now;
   token->expires_at = now + wish.seconds * kMicros;
   tokens[token->id] = *token;
   const base::Status kept = Keep(std::move(tokens), next_ + 1);
   if (!kept) return kept.error();
-  return NewToken{std::move(*token), std::move(*text)};
+  return NewToken{std::move(*token), std::move(text)};
 }
 
 base::Status TokenTable::Revoke(int64_t id) {

@@ -34,6 +34,9 @@ struct Token {
 // Its role, or "worker".
 std::string_view RoleOf(const Token& token);
 
+// Who comes over TLS with this token.
+Caller CallerOf(const Token& token);
+
 struct NewToken {
   Token token;
   std::string text;  // the secret
@@ -87,5 +90,8 @@ class TokenTable {
 
 // SHA-256, in hexadecimal digits.
 std::string HashOf(std::string_view text);
+
+// A new secret: 256 random bits in hexadecimal digits. kInternal: there are none to be had.
+base::Result<std::string> RandomText();
 
 }  // namespace trainctl::auth

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/plural.h"
 #include "common/base/size.h"
 #include "common/job/batch.h"
 #include "common/job/job_json.h"
@@ -165,8 +166,7 @@ void WarnOfAmount(const std::vector<Run>& runs, Comparability* found) {
       continue;
     differs = differs || (first && !amount.IsAsMuchAs(*first));
     if (!first) first = amount;
-    text +=
-        (text.empty() ? "" : "; ") + run.id + " " + base::WithThousands(amount.steps) + " steps";
+    text += (text.empty() ? "" : "; ") + run.id + " " + base::Plural(amount.steps, "step");
     if (amount.rows > 0) text += ", " + base::WithThousands(std::llround(amount.rows)) + " rows";
   }
   if (!differs) return;
@@ -183,8 +183,7 @@ std::string StepsBefore(const Run& run) {
   const int64_t steps = run.inspection ? run.inspection->resume_step : 0;
   return NameAndId(run) + " goes on from a checkpoint" +
          (checkpoint.resume_job ? " of " + *checkpoint.resume_job : "") + ", and its model had " +
-         (steps > 0 ? base::WithThousands(steps) + (steps == 1 ? " step" : " steps") : "steps") +
-         " before";
+         (steps > 0 ? base::Plural(steps, "step") : "steps") + " before";
 }
 
 // Losses of a model that was trained before are lower for that alone. Runs from one checkpoint are
@@ -239,6 +238,7 @@ void WarnOfSharing(const std::vector<Run>& runs, Comparability* found) {
     if (!others.empty()) text += (text.empty() ? "" : "; ") + NameAndId(run) + " with " + others;
   }
   if (text.empty()) return;
+  found->times = false;
   found->warnings.push_back(
       "runs shared a host's processors with other jobs (" + text +
       "): their times are not those of a host of their own; \"exclusive\": true in the job "
@@ -255,6 +255,7 @@ void WarnOfForeignLoad(const std::vector<Run>& runs, Comparability* found) {
     }
   }
   if (text.empty()) return;
+  found->times = false;
   found->warnings.push_back("a host's processors were saturated though no other job ran there (" +
                             text +
                             "): programs that are not the site's may have slowed the run; "

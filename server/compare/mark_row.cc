@@ -41,6 +41,14 @@ bool IsComparable(const Row& row, const Comparability& comparability) {
   return comparability.losses && (!is_validation || comparability.validation_losses);
 }
 
+// Whatever else their hosts had to do made them longer.
+bool IsMeasuredTime(const Row& row) {
+  if (row.key == "speedup" || row.key == "scaling_efficiency") return true;
+  const bool is_time = row.unit == "s" || row.unit.ends_with("/s");
+  return is_time && row.section == job::Name(job::Section::kTime) &&
+         row.key != "predicted_time_seconds";
+}
+
 // What a prediction from rates and one from earlier runs differ by is not of the settings.
 bool AreAlike(const Row& row, const Run& run, const Run& base) {
   return row.key != "predicted_time_seconds" || SourceOfTime(run) == SourceOfTime(base);
@@ -99,6 +107,7 @@ void MarkRow(const std::vector<Run>& runs, size_t base, const Comparability& com
   if (!IsComparable(*row, comparability)) return;
   if (row->key != "speedup" && row->key != "scaling_efficiency") SetDeltas(runs, base, row);
   const Better better = BetterDirection(row->key);
+  if (IsMeasuredTime(*row) && !comparability.times) return;
   if (better != Better::kNeither) MarkBest(runs, better == Better::kLower, row);
 }
 

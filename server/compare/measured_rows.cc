@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/plural.h"
 #include "common/base/size.h"
 #include "common/rank/reduction.h"
 #include "server/compare/sections.h"
@@ -156,7 +157,7 @@ void NoteSteps(const std::vector<Run>& runs, Row* time) {
   for (const Run& run : runs) steps.push_back(job::StepsTrained(run.metrics));
   if (std::ranges::adjacent_find(steps, std::not_equal_to<>()) == steps.end()) return;
   for (size_t i = 0; i < runs.size(); ++i) {
-    if (!time->values[i].empty()) time->values[i].note = base::WithThousands(steps[i]) + " steps";
+    if (!time->values[i].empty()) time->values[i].note = base::Plural(steps[i], "step");
   }
 }
 

@@ -26,8 +26,7 @@ bool IsRemark(std::string_view key) {
 }
 
 // The strategy is the one that runs, where the file says auto. Which of global_batch_size and
-// accumulate_grad_batches it names is a matter of taste; both are compared as they work out. Of a
-// lab's jobs the folder above their own ones is what it varied.
+// accumulate_grad_batches it names is a matter of taste; both are compared as they work out.
 std::vector<Setting> ResolvedSettings(const job::JobSpec& job) {
   job::JobSpec resolved = job::ResolveJob(job);
   const base::Result<job::BatchPlan> batch = job::PlanBatch(job);
@@ -35,7 +34,6 @@ std::vector<Setting> ResolvedSettings(const job::JobSpec& job) {
     resolved.train.global_batch_size = batch->global;
     resolved.train.accumulate_grad_batches = batch->accumulation;
   }
-  if (const auto folder = job::FolderAboveOwnName(job)) resolved.output.dir = folder;
   std::vector<Setting> settings;
   for (Setting& setting : job::Flatten(resolved)) {
     if (!IsRemark(setting.first)) settings.push_back(std::move(setting));
@@ -125,6 +123,14 @@ bool IsOfGang(std::string_view key) {
   return key == "devices" || key == "strategy" || key == "sharding" || key == "fsdp_unit";
 }
 
+// Each in its own folder of one and the same, as a lab's jobs are: nobody chose that they differ.
+bool AreInOneFolder(const std::vector<Run>& runs) {
+  const auto folder = job::FolderAboveOwnName(runs.front().job);
+  return folder && std::ranges::all_of(runs, [&](const Run& run) {
+           return job::FolderAboveOwnName(run.job) == folder;
+         });
+}
+
 // No setting, but what the hub's model was when the run began. Unknown ones do not differ.
 std::optional<Row> RevisionRow(const std::vector<Run>& runs) {
   Row row{.key = "model.revision", .label = "model.revision", .section = "changed"};
@@ -175,6 +181,7 @@ std::vector<Row> ChangedRows(const std::vector<Run>& runs) {
       column->second[i] = text;
     }
   }
+  if (AreInOneFolder(runs)) std::erase(order, "output.dir");
   std::vector<Row> rows;
   for (const std::string& key : order) {
     const std::vector<std::string>& column = columns[key];

@@ -60,7 +60,7 @@ base::Result<compare::Run> ReadRun(store::Reader& reader, const store::StoredJob
   auto metrics = ReadSummaries(reader, job.row.id);
   if (!metrics) return metrics.error();
   run.metrics = std::move(*metrics);
-  auto continuations = reader.FirstAndLastContinuations(job.row.id);
+  auto continuations = reader.Continuations(job.row.id, /*question=*/{});
   if (!continuations) return continuations.error();
   run.continuations = std::move(*continuations);
   return run;

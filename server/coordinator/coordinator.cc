@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "server/core/leases.h"
+
 namespace trainctl::coordinator {
 namespace {
 
@@ -27,6 +29,7 @@ void LogEvents(const std::vector<core::Persist>& rows, EventLog& log) {
 base::Status Coordinator::Start() {
   const base::Status loaded = Load();
   if (!loaded) return loaded;
+  LookAtClock();
   parts_.loop.Every(kFlushPeriod, [this] { OnFlush(); });
   parts_.loop.Every(kTickPeriod, [this] { OnTick(); });
   return base::Ok{};
@@ -36,33 +39,35 @@ void Coordinator::Finish() {
   Drain();
   Commit();
   workers_.SendLogAcks();
-  workers_.EndAll({base::Code::kUnavailable, "the coordinator is stopping"});
-  inspections_.FailAll("the coordinator is stopping: try again in a moment");
-  artifact_reads_.FailAll("the coordinator is stopping: try again in a moment");
+  EndWorkers("the coordinator is stopping");
+}
+
+// Who waits for a worker's answer is told too: no worker that has ended answers.
+void Coordinator::EndWorkers(const std::string& why) {
+  workers_.EndAll({base::Code::kUnavailable, why});
+  inspections_.FailAll(why + ": try again in a moment");
+  artifact_reads_.FailAll(why + ": try again in a moment");
+  output_removals_.FailAll(why + ": try again in a moment");
 }
 
 void Coordinator::EndLoan() {
   const base::WallMicros now = parts_.clock.Wall();
-  parts_.lent_until = std::min(parts_.lent_until.value_or(now), now);
-  state_.options.lent_until = parts_.lent_until;
+  std::optional<base::WallMicros>& lent_until = parts_.options.lent_until;
+  lent_until = std::min(lent_until.value_or(now), now);
+  state_.options.lent_until = lent_until;
   OnTick();
 }
 
 base::Status Coordinator::Load() {
   auto stored = parts_.store.LoadState();
   if (!stored) return stored.error();
-  const core::Options options{.max_queued_jobs_of_user = parts_.bounds.queued_jobs,
-                              .longest_lease_us = parts_.bounds.lease_seconds * 1'000'000,
-                              .policy = parts_.policy,
-                              .lent_until = parts_.lent_until};
-  if (options.policy.half_life_us) {
-    auto use = parts_.reader.UseSince(parts_.clock.Wall() -
-                                      core::kHalfLives * *options.policy.half_life_us);
+  if (const std::optional<int64_t>& half_life = parts_.options.policy.half_life_us) {
+    auto use = parts_.reader.UseSince(parts_.clock.Wall() - core::kHalfLives * *half_life);
     if (!use) return use.error();
     stored->use = std::move(*use);
   }
   if (const base::Status skipped = SkipJobsWithLogs(&*stored); !skipped) return skipped;
-  state_ = core::Restore(options, std::move(*stored), Now());
+  state_ = core::Restore(parts_.options, std::move(*stored), Now());
   site_.reset();
   stale_ = false;
   parts_.log.Info("loaded", {{"unfinished_jobs", std::to_string(state_.jobs.size())},
@@ -100,7 +105,7 @@ void Coordinator::Drain() {
       committed_.push_back(std::move(queued.committed));
       urgent_ = true;
     }
-    Hold(core::Step(state_, queued.event, Now()));
+    Hold(parts_.step(state_, queued.event, Now()));
   }
   if (urgent_ || held_rows_ >= kMaxHeldRows) Commit();
 }
@@ -127,12 +132,21 @@ void Coordinator::Commit() {
     const base::Status stored = parts_.store.Apply(batch_);
     if (!stored) return Fail(stored.error());
     LogEvents(batch_.rows, parts_.log);
+    NoteEnds();
   }
   batch_ = {};
   held_rows_ = 0;
   urgent_ = false;
   for (core::Effect& effect : std::exchange(effects_, {})) Perform(effect);
   for (const Answer& committed : std::exchange(committed_, {})) committed(base::Ok{});
+}
+
+void Coordinator::NoteEnds() {
+  for (const core::Persist& row : batch_.rows) {
+    const auto* update = std::get_if<core::UpdateJob>(&row);
+    if (update != nullptr && update->status.state == job::JobState::kFinished)
+      ends_.Add(update->job, update->status);
+  }
 }
 
 void Coordinator::Fail(const base::Error& error) {
@@ -145,8 +159,6 @@ void Coordinator::Fail(const base::Error& error) {
   old_logs_.clear();  // of none of them is it known whether it is marked
   logs_looked_at_ = {};
   looks_for_logs_next_ = parts_.clock.Steady() + kThinningRestMicros;
-  workers_.EndAll(
-      {base::Code::kUnavailable, "the coordinator can't store what it hears: " + error.message});
   for (Queued& queued : std::exchange(queue_, {})) {
     if (queued.committed) committed_.push_back(std::move(queued.committed));
   }
@@ -154,6 +166,7 @@ void Coordinator::Fail(const base::Error& error) {
   for (const auto& [request_id, submission] : std::exchange(submissions_, {})) {
     for (const SubmitAnswer& answer : submission.answers) answer(error);
   }
+  EndWorkers("the coordinator can't store what it hears: " + error.message);
 }
 
 void Coordinator::OnFlush() {
@@ -164,17 +177,29 @@ void Coordinator::OnFlush() {
   log_changes_.Flush();
 }
 
+// Leases, retention and fair share go by the clock. What counts time alone does not.
+void Coordinator::LookAtClock() {
+  const core::Now now = Now();
+  const std::optional<int64_t> moved = clock_watch_.Look(now.wall, now.steady);
+  if (!moved) return;
+  parts_.log.Warning("clock_was_set", {{"seconds", std::to_string(*moved / 1'000'000)},
+                                       {"it_is", core::UtcText(now.wall)}});
+}
+
 void Coordinator::OnTick() {
+  LookAtClock();
   const base::SteadyMicros now = parts_.clock.Steady();
   for (const WorkerSessions::Silent& silent : workers_.EndSilent(now - kSilentMicros)) {
     parts_.log.Warning("worker_silent", {{"worker", silent.worker}});
     inspections_.OnWorkerLeft(silent.worker, now);
     artifact_reads_.OnWorkerLeft(silent.worker);
+    output_removals_.OnWorkerLeft(silent.worker);
     Apply(core::WorkerStreamLost{silent.worker, silent.last_heard});
   }
   AskForStalledLogs();
   inspections_.OnTick(now);
   artifact_reads_.OnTick(now);
+  output_removals_.OnTick(now);
   for (const auto& [actor, calls] : refusals_.OnTick(now)) {
     const std::string verdict = "refused: " + std::to_string(calls) + " calls more";
     batch_.audit.push_back({parts_.clock.Wall(), actor, "several", "", "", verdict});
@@ -187,8 +212,9 @@ void Coordinator::OnTick() {
 // A piece a second. Nothing depends on it: a disk that refuses is asked again later.
 void Coordinator::ThinPoints() {
   const core::Now now = Now();
-  if (!parts_.policy.points_after_us || now.steady < thins_next_) return;
-  const auto piece = parts_.store.ThinPoints({now.wall - *parts_.policy.points_after_us, now.wall});
+  if (!parts_.options.policy.points_after_us || now.steady < thins_next_) return;
+  const auto piece =
+      parts_.store.ThinPoints({now.wall - *parts_.options.policy.points_after_us, now.wall});
   if (!piece) parts_.log.Warning("points_not_thinned", {{"error", piece.error().message}});
   if (!piece || !piece->more) thins_next_ = now.steady + kThinningRestMicros;
   if (!piece) return;
@@ -200,7 +226,7 @@ void Coordinator::ThinPoints() {
 }
 
 bool Coordinator::FindOldLogs() {
-  const base::WallMicros ended_before = parts_.clock.Wall() - *parts_.policy.logs_after_us;
+  const base::WallMicros ended_before = parts_.clock.Wall() - *parts_.options.policy.logs_after_us;
   const auto found = parts_.reader.JobsWithOldLogs(ended_before, logs_looked_at_);
   if (!found) parts_.log.Warning("old_logs_not_found", {{"error", found.error().message}});
   if (!found || !found->more) {
@@ -254,7 +280,7 @@ void Coordinator::RemoveMarkedLogs() {
 void Coordinator::RemoveOldLogs() {
   const base::SteadyMicros now = parts_.clock.Steady();
   const bool is_stored = batch_.logs_removed.empty();  // what was marked before
-  if (!parts_.policy.logs_after_us || !is_stored) return;
+  if (!parts_.options.policy.logs_after_us || !is_stored) return;
   RemoveMarkedLogs();
   if (!marked_logs_.empty() || now < looks_for_logs_next_) return;
   if (old_logs_.empty() && !FindOldLogs()) looks_for_logs_next_ = now + kThinningRestMicros;

@@ -20,6 +20,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,13 +30,18 @@
 #include "common/base/result.h"
 #include "common/job/site.h"
 #include "server/auth/caller.h"
-#include "server/auth/user_bounds.h"
 #include "server/coordinator/artifact_reads.h"
 #include "server/coordinator/change_feed.h"
+#include "server/coordinator/clock_watch.h"
 #include "server/coordinator/event_log.h"
-#include "server/coordinator/event_loop.h"
 #include "server/coordinator/inspections.h"
+#include "server/coordinator/job_outputs.h"
+#include "server/coordinator/known_inspections.h"
 #include "server/coordinator/log_files.h"
+#include "server/coordinator/loop.h"
+#include "server/coordinator/output_removals.h"
+#include "server/coordinator/read_queue.h"
+#include "server/coordinator/recent_ends.h"
 #include "server/coordinator/recent_loads.h"
 #include "server/coordinator/refusal_budget.h"
 #include "server/coordinator/worker_channel.h"
@@ -91,15 +97,17 @@ class Coordinator {
 
   // What it works with; all outlive it. The reader is the loop's own.
   struct Parts {
-    EventLoop& loop;
+    Loop& loop;
     const base::Clock& clock;
     store::Store& store;
     store::Reader& reader;
+    ReadQueue& reads;
     LogFiles& logs;
     EventLog& log;
-    auth::UserBounds bounds = {};
-    core::SitePolicy policy = {};
-    std::optional<base::WallMicros> lent_until = {};  // core::Options
+    core::Options options = {};
+    // The scheduler: who wants to see each of its steps passes it on.
+    std::function<core::Actions(core::State&, const core::Event&, const core::Now&)> step =
+        core::Step;
   };
   explicit Coordinator(const Parts& parts) : parts_(parts) {}
 
@@ -129,6 +137,14 @@ class Coordinator {
   // has not ended, or one that has not goes on from it; then nothing is forgotten.
   static constexpr size_t kMaxRemoved = 100;
   void RemoveJobs(const std::vector<base::JobId>& jobs, const auth::Caller& caller, Answer answer);
+
+  // coordinator_outputs.cc. The same of one job, with what it has saved in its output.dir: on all
+  // hosts that it ran on, or on none. look_only: nothing is removed, it is told what would be.
+  // kConflict also: a host refuses, no worker of it answers, or a job that has not ended names
+  // something there. kExhausted.
+  using OutputsAnswer = std::function<void(base::Result<std::vector<job::HostOutputs>>)>;
+  void RemoveOutputs(JobOutputs outputs, bool look_only, const auth::Caller& caller,
+                     OutputsAnswer answer);
 
   // An operator vouches that nothing runs on the LOST worker's host any more. kNotFound; kConflict:
   // it is not LOST.
@@ -202,6 +218,9 @@ class Coordinator {
   void WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker,
                           const std::string& request_id, job::ArtifactPiece piece,
                           const std::string& error);
+  void WorkerRemovedOutputs(const WorkerChannel& channel, const std::string& worker,
+                            const std::string& request_id, job::RemovalAnswer removal,
+                            const std::string& error);
   void WorkerLeft(const WorkerChannel& channel, const std::string& worker);
 
   // ---- reading ----
@@ -211,6 +230,8 @@ class Coordinator {
   core::QueuedJobs FirstQueued(size_t most) const { return core::FindQueued(state_, most); }
   const WorkerSessions& workers() const { return workers_; }
   const RecentLoads& loads() const { return loads_; }
+  const RecentEnds& ends() const { return ends_; }
+  int64_t clock_jumps() const { return clock_watch_.jumps(); }  // since it started
   LogFiles& logs() { return parts_.logs; }
   ChangeFeed& job_changes() { return job_changes_; }  // flushed every kFlushPeriod
   ChangeFeed& log_changes() { return log_changes_; }  //
@@ -227,6 +248,8 @@ class Coordinator {
     std::vector<SubmitAnswer> answers;
   };
 
+  struct OutputRemoval;
+
   void Apply(core::Event event, Answer committed = {});
   void Drain();
   void ThinPoints();
@@ -240,12 +263,14 @@ class Coordinator {
   void SayLogsNotRemoved(base::JobId id, const base::Error& error);
   void Hold(core::Actions actions);
   void Commit();
+  void NoteEnds();  // of what is stored now
   void OnFlush();
   void OnTick();
   base::Status Load();
   base::Status SkipJobsWithLogs(core::StoredState* stored) const;
   void Fail(const base::Error& error);
   void AskForStalledLogs();
+  void LookAtClock();
   void AuditSubmitted(const core::SubmitAccepted& accepted);
   void Audit(const auth::Caller& actor, const std::string& action, const std::string& subject);
 
@@ -260,6 +285,17 @@ class Coordinator {
   template <class Command>
   void Perform(Command& command);
 
+  // Tells the core of the inspection, with what earlier runs of such a job took.
+  void LearnOf(const job::JobSpec& spec, core::JobInspected told);
+  base::Status CheckOver(const std::vector<base::JobId>& jobs) const;
+  // Of a job that is to be: nothing that it names is being removed.
+  base::Status CheckStays(const job::JobSpec& spec) const;
+  void EndWorkers(const std::string& why);
+  void AskNextHost(const std::shared_ptr<OutputRemoval>& removal);
+  void StoreRemoval(const std::shared_ptr<OutputRemoval>& removal);
+  static std::string TextOf(const OutputRemoval& removal);
+  void FinishRemoval(const std::shared_ptr<OutputRemoval>& removal);
+  void FailRemoval(const OutputRemoval& removal, const base::Error& error);
   bool IsIdle(const std::string& worker) const;
   base::Result<const core::Worker*> FindWorker(const std::string& name) const;
   base::Result<core::Lease> LeaseToChange(const std::string& name, const auth::Caller& caller,
@@ -296,8 +332,13 @@ class Coordinator {
   std::optional<std::vector<job::SiteDevice>> site_;  // until a worker's row changes
   WorkerSessions workers_;
   RecentLoads loads_;
+  RecentEnds ends_;
+  ClockWatch clock_watch_;
   Inspections inspections_{workers_, [this](const std::string& worker) { return IsIdle(worker); }};
+  KnownInspections known_inspections_;  // that clients were told
   ArtifactReads artifact_reads_;
+  OutputRemovals output_removals_;
+  std::map<base::JobId, std::string> removing_;  // jobs whose files go, with their output.dir
   RefusalBudget refusals_;
   ChangeFeed job_changes_;
   ChangeFeed log_changes_;

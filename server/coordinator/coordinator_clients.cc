@@ -4,6 +4,7 @@
 
 #include "common/base/utf8.h"
 #include "common/estimate/accept_job.h"
+#include "common/job/job_json.h"
 #include "common/job/trains.h"
 #include "server/auth/permissions.h"
 #include "server/coordinator/believed_time.h"
@@ -88,31 +89,6 @@ base::Result<std::string> SiteProblems(const core::JobsSubmitted& jobs, const Si
   return text;
 }
 
-// Nothing needs any of these jobs any more.
-base::Status CheckOver(const core::State& state, const std::vector<base::JobId>& jobs) {
-  if (jobs.size() > Coordinator::kMaxRemoved) {
-    return base::Error{base::Code::kInvalid,
-                       std::to_string(jobs.size()) + " jobs: expected at most " +
-                           std::to_string(Coordinator::kMaxRemoved) + " in one call"};
-  }
-  for (const base::JobId id : jobs) {
-    if (!state.jobs.contains(id)) continue;
-    const std::string job = base::ToString(id);
-    return base::Error{
-        base::Code::kConflict,
-        job + " has not ended, and nothing was removed: trainctl cancel " + job + " ends it"};
-  }
-  for (const auto& [id, job] : state.jobs) {
-    const auto& resumed = job.row.spec.checkpoint.resume_job;
-    const auto earlier = resumed ? base::ParseJobId(*resumed) : std::nullopt;
-    if (!earlier || std::ranges::find(jobs, *earlier) == jobs.end()) continue;
-    return base::Error{base::Code::kConflict, base::ToString(id) +
-                                                  ", which has not ended, goes on from " +
-                                                  *resumed + ": nothing was removed"};
-  }
-  return base::Ok{};
-}
-
 base::Error NoTarget(const std::string& name) {
   return {base::Code::kNotFound,
           "no worker or host '" + base::Excerpt(name, 256) + "'; trainctl workers lists them"};
@@ -170,12 +146,18 @@ void Coordinator::Submit(core::JobsSubmitted submission, const auth::Caller& cal
       if (!read) return answer(read.error());
     }
   }
+  for (const core::Submission& job : submission.jobs) {
+    if (const base::Status stays = CheckStays(job.spec); !stays) return answer(stays.error());
+  }
   const base::Status leases = CheckLeases(state_, submission, caller);
   if (!leases) return answer(leases.error());
   const auto problems = SiteProblems(submission, {state_, Site(), parts_.reader, caller.name});
   if (!problems) return answer(problems.error());
   if (!problems->empty()) return answer(base::Error{base::Code::kInvalid, *problems});
-  for (core::Submission& job : submission.jobs) RaiseToBelieved(&job);
+  for (core::Submission& job : submission.jobs) {
+    const bool tells_time = job.inspection && job.prediction && job.prediction->time;
+    RaiseToBelieved(&job, tells_time && known_inspections_.Has(job.spec, *job.inspection));
+  }
   entry.answers.push_back(std::move(answer));
   submissions_[submission.request_id] = std::move(entry);
   Apply(std::move(submission));
@@ -231,26 +213,6 @@ void Coordinator::Cancel(const std::vector<base::JobId>& jobs, const auth::Calle
     const bool is_last = i + 1 == jobs.size();
     Apply(core::CancelRequested{jobs[i]}, is_last ? std::move(answer) : Answer());
   }
-}
-
-void Coordinator::RemoveJobs(const std::vector<base::JobId>& jobs, const auth::Caller& caller,
-                             Answer answer) {
-  Drain();  // one may just have ended
-  const base::Status over = CheckOver(state_, jobs);
-  if (!over) return answer(over.error());
-  for (const base::JobId job : jobs) {
-    Audit(caller, "rm", base::ToString(job));
-    parts_.log.Info("removed", {{"job", base::ToString(job)}, {"user", caller.name}});
-  }
-  Apply(core::JobsRemoved{jobs}, [this, jobs, answer = std::move(answer)](base::Status status) {
-    for (const base::JobId job : jobs) {
-      if (!status) break;
-      workers_.ForgetLogsOf(job);
-      if (const base::Status removed = parts_.logs.Remove(job); !removed)
-        SayLogsNotRemoved(job, removed.error());
-    }
-    answer(std::move(status));
-  });
 }
 
 base::Result<const core::Worker*> Coordinator::FindWorker(const std::string& name) const {
@@ -332,8 +294,12 @@ void Coordinator::UndrainDevices(const core::DevicesUndrained& wish, const auth:
 }
 
 void Coordinator::Inspect(std::string job_json, std::string user, Inspections::Answer answer) {
-  inspections_.Ask({std::move(user), "", std::move(job_json)}, parts_.clock.Steady(),
-                   std::move(answer));
+  const auto remember = [this, job = job::FromJson(job_json), answer = std::move(answer)](
+                            const base::Result<job::Inspection>& inspection) {
+    if (job && inspection) known_inspections_.Add(*job, *inspection);
+    answer(inspection);
+  };
+  inspections_.Ask({std::move(user), "", std::move(job_json)}, parts_.clock.Steady(), remember);
 }
 
 void Coordinator::RecordRefusal(const RefusedChange& refused) {

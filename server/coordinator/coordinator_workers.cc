@@ -4,6 +4,7 @@
 
 #include "common/job/job_json.h"
 #include "server/coordinator/coordinator.h"
+#include "server/coordinator/earlier_runs.h"
 
 namespace trainctl::coordinator {
 namespace {
@@ -152,11 +153,22 @@ bool Coordinator::IsIdle(const std::string& worker) const {
 }
 
 void Coordinator::Perform(core::InspectJob& ask) {
-  const auto answer = [this, job = ask.job,
-                       worker = ask.worker](base::Result<job::Inspection> inspection) {
-    Apply(core::JobInspected{job, worker, std::move(inspection)});
+  const auto answer = [this, ask](base::Result<job::Inspection> inspection) {
+    LearnOf(ask.spec, {ask.job, ask.worker, std::move(inspection)});
   };
   inspections_.Ask({ask.user, ask.worker, job::ToJson(ask.spec)}, parts_.clock.Steady(), answer);
+}
+
+// A store that can't say has no earlier runs to tell of.
+void Coordinator::LearnOf(const job::JobSpec& spec, core::JobInspected told) {
+  if (!told.inspection) return Apply(std::move(told));
+  const RunKeys keys = KeysOf(spec, *told.inspection);
+  parts_.reads.Ask<RunsFound>(
+      [keys](store::Reader& reader) { return FindEarlierRuns(reader, {keys}); },
+      [this, told = std::move(told)](base::Result<RunsFound> found) mutable {
+        if (found) told.earlier = {std::move(found->jobs.front()), std::move(found->powers)};
+        Apply(std::move(told));
+      });
 }
 
 void Coordinator::WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker,
@@ -166,11 +178,19 @@ void Coordinator::WorkerReadArtifact(const WorkerChannel& channel, const std::st
   artifact_reads_.OnResult(worker, request_id, std::move(piece), error);
 }
 
+void Coordinator::WorkerRemovedOutputs(const WorkerChannel& channel, const std::string& worker,
+                                       const std::string& request_id, job::RemovalAnswer removal,
+                                       const std::string& error) {
+  if (workers_.Hear(worker, channel, parts_.clock.Steady()) == nullptr) return;
+  output_removals_.OnResult(worker, request_id, std::move(removal), error);
+}
+
 void Coordinator::WorkerLeft(const WorkerChannel& channel, const std::string& worker) {
   if (!workers_.Leave(worker, channel)) return;
   parts_.log.Warning("worker_left", {{"worker", worker}});
   inspections_.OnWorkerLeft(worker, parts_.clock.Steady());
   artifact_reads_.OnWorkerLeft(worker);
+  output_removals_.OnWorkerLeft(worker);
   Apply(core::WorkerStreamLost{worker, 0});
 }
 

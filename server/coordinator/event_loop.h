@@ -7,12 +7,14 @@
 #include <memory>
 #include <thread>
 
+#include "server/coordinator/loop.h"
+
 namespace trainctl::coordinator {
 
-class EventLoop {
+class EventLoop : public Loop {
  public:
   EventLoop();
-  ~EventLoop();  // stops
+  ~EventLoop() override;  // stops
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
@@ -21,14 +23,14 @@ class EventLoop {
 
   // Any thread, the loop's own too. Work of one thread runs in the order posted; what is posted
   // after Stop is dropped.
-  void Post(std::function<void()> work);
+  void Post(std::function<void()> work) override;
 
   // As Post; on the loop's own thread the work runs at once, so before all that others post later.
   void Dispatch(std::function<void()> work);
 
   // Runs work again and again, a period after its last end. Before Start or on the loop's thread
   // only.
-  void Every(std::chrono::milliseconds period, std::function<void()> work);
+  void Every(std::chrono::milliseconds period, std::function<void()> work) override;
 
   // Runs work on the loop's thread and waits for its end. Not on the loop's thread. False where the
   // loop is not running: nothing ran.

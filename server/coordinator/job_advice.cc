@@ -1,5 +1,6 @@
 #include "server/coordinator/job_advice.h"
 
+#include <string_view>
 #include <utility>
 
 #include "common/advice/device_choice.h"
@@ -12,15 +13,34 @@
 namespace trainctl::coordinator {
 namespace {
 
-base::Result<std::vector<job::SiteDevice>> DevicesFor(store::Reader& reader,
-                                                      const job::JobSpec& job) {
-  const auto workers = reader.Workers();
-  if (!workers) return workers.error();
-  std::vector<job::SiteDevice> site, devices;
-  for (const core::WorkerRow& worker : *workers) site.push_back(core::SiteDeviceOf(worker));
-  const auto chosen = advice::ChooseDevices(job, site);
+std::string KeptOut(const core::State& state, const core::Worker& worker) {
+  using enum job::WorkerState;
+  const std::string_view why = advice::WhyKeptOut(core::StateOf(state, worker));
+  if (!why.empty()) return std::string(why);
+  if (const core::FaultRow* fault = core::WorstFault(state, worker.row.name))
+    return std::string(Name(core::StateOf(*fault)));
+  return core::DrainOf(state, worker.row) == nullptr ? "" : std::string(Name(kDrained));
+}
+
+struct Devices {
+  std::vector<job::SiteDevice> equal;
+  std::map<std::string, int64_t> left_out;
+};
+
+base::Result<Devices> DevicesFor(const AdvisedSite& site, const core::JobRow& row) {
+  const job::JobSpec& job = row.spec;
+  const auto lease = site.leases.find(job.resources.lease.value_or(""));
+  std::vector<advice::OfferedDevice> offered;
+  for (const AdvisedSite::Worker& worker : site.workers) {
+    const bool is_offered = lease == site.leases.end() || lease->second.contains(worker.name);
+    offered.push_back({worker.device,
+                       is_offered ? worker.kept_out : advice::NotOfLease(lease->first),
+                       job::CheckByName(worker.rules, row.user, job)});
+  }
+  auto chosen = advice::ChooseDevices(job, offered);
   if (!chosen) return chosen.error();
-  for (const size_t place : *chosen) devices.push_back(site[place]);
+  Devices devices{.equal = {}, .left_out = std::move(chosen->left_out)};
+  for (const size_t place : chosen->places) devices.equal.push_back(offered[place].device);
   return devices;
 }
 
@@ -44,7 +64,18 @@ advice::TimesTold PredictTimes(store::Reader& reader, const job::Inspection& ins
 
 }  // namespace
 
-base::Result<JobAdvice> AdviseJob(store::Reader& reader, const std::string& name) {
+AdvisedSite AdvisedSiteOf(const core::State& state) {
+  AdvisedSite site{.policy = state.options.policy};
+  for (const auto& [name, worker] : state.workers)
+    site.workers.push_back(
+        {worker.row.name, core::SiteDeviceOf(worker.row), KeptOut(state, worker), worker.rules});
+  for (const auto& [id, lease] : state.leases)
+    site.leases[lease.row.name] = {lease.row.workers.begin(), lease.row.workers.end()};
+  return site;
+}
+
+base::Result<JobAdvice> AdviseJob(store::Reader& reader, const AdvisedSite& site,
+                                  const std::string& name) {
   const auto found = ReadOneJob(reader, name);
   if (!found) return found.error();
   const core::JobRow& row = found->row;
@@ -52,19 +83,27 @@ base::Result<JobAdvice> AdviseJob(store::Reader& reader, const std::string& name
     return base::Error{base::Code::kUnavailable,
                        "no worker has looked at the model and data of this job"};
   }
-  const auto devices = DevicesFor(reader, row.spec);
+  const auto devices = DevicesFor(site, row);
   if (!devices) return devices.error();
+  const std::vector<job::SiteDevice>& equal = devices->equal;
   JobAdvice advice{.job = row.spec,
-                   .device_name = devices->front().name,
-                   .devices = static_cast<int64_t>(devices->size())};
-  base::Result<advice::Ways> ways =
-      advice::FindWays({row.spec, *row.inspection, devices->front(), advice.devices, {}, *devices});
+                   .device_name = equal.front().name,
+                   .devices = std::ssize(equal),
+                   .devices_left_out = devices->left_out};
+  base::Result<advice::Ways> ways = advice::FindWays({row.spec,
+                                                      *row.inspection,
+                                                      equal.front(),
+                                                      advice.devices,
+                                                      {},
+                                                      equal,
+                                                      row.user,
+                                                      site.policy.Of(row.user)});
   if (!ways) return ways.error();
   advice.ways = std::move(*ways);
   const auto predict = [&](const std::vector<advice::TimeQuestion>& questions) {
     return PredictTimes(reader, *row.inspection, questions);
   };
-  advice::TakeEarlierTimes(*devices, predict, &advice.ways);
+  advice::TakeEarlierTimes(equal, predict, &advice.ways);
   advice.front = advice::ParetoFront(advice.ways.fitting);
   return advice;
 }

@@ -31,6 +31,14 @@ JobSnapshot Snapshot(const Coordinator& coordinator, store::StoredJob stored) {
   return snapshot;
 }
 
+void EndThoseThatEnded(const Coordinator& coordinator, std::vector<store::StoredJob>* read) {
+  for (store::StoredJob& job : *read) {
+    if (core::FindJob(coordinator.state(), job.row.id) != nullptr) continue;
+    const core::JobStatus* ended = coordinator.ends().Find(job.row.id);
+    if (ended != nullptr) job.status = *ended;
+  }
+}
+
 void BringUpToDate(const core::State& state, base::JobId job,
                    std::vector<store::StoredAttempt>* attempts) {
   const core::Job* live = core::FindJob(state, job);

@@ -21,6 +21,9 @@ struct JobSnapshot {
 
 JobSnapshot Snapshot(const Coordinator& coordinator, store::StoredJob stored);
 
+// Of a list: jobs that ended since it was read hold no devices, which others may have by now.
+void EndThoseThatEnded(const Coordinator& coordinator, std::vector<store::StoredJob>* read);
+
 // Replaces the stored record of the live attempt, where there is one.
 void BringUpToDate(const core::State& state, base::JobId job,
                    std::vector<store::StoredAttempt>* attempts);

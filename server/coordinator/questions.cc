@@ -20,7 +20,8 @@ std::vector<core::ArtefactRow> LatestOfEachPath(std::vector<core::ArtefactRow> r
   return latest;
 }
 
-base::Result<JobDetail> ReadDetail(store::Reader& reader, store::StoredJob job) {
+base::Result<JobDetail> ReadDetail(store::Reader& reader, store::StoredJob job,
+                                   const store::TextsQuestion& texts) {
   auto attempts = reader.Attempts(job.row.id);
   if (!attempts) return attempts.error();
   auto events = reader.Events(job.row.id);
@@ -29,14 +30,17 @@ base::Result<JobDetail> ReadDetail(store::Reader& reader, store::StoredJob job) 
   if (!summaries) return summaries.error();
   auto artefacts = reader.Artefacts(job.row.id);
   if (!artefacts) return artefacts.error();
-  auto continuations = reader.FirstAndLastContinuations(job.row.id);
+  auto continuations = reader.Continuations(job.row.id, texts);
   if (!continuations) return continuations.error();
+  auto text_steps = reader.TextSteps(job.row.id);
+  if (!text_steps) return text_steps.error();
   return JobDetail{std::move(job),
                    std::move(*attempts),
                    std::move(*events),
                    std::move(*summaries),
                    LatestOfEachPath(std::move(*artefacts)),
-                   std::move(*continuations)};
+                   std::move(*continuations),
+                   std::move(*text_steps)};
 }
 
 // The worker of the rank, then the others of its host.
@@ -101,14 +105,15 @@ base::Result<std::vector<store::StoredJob>> ReadJobs(store::Reader& reader,
   return ordered;
 }
 
-base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name) {
+base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name,
+                                  const store::TextsQuestion& texts) {
   const auto found = FindOne(reader, name);
   if (!found) return found.error();
   auto jobs = ReadJobs(reader, found->jobs);
   if (!jobs) return jobs.error();
   Details details{found->group, found->group_name, {}};
   for (store::StoredJob& job : *jobs) {
-    auto detail = ReadDetail(reader, std::move(job));
+    auto detail = ReadDetail(reader, std::move(job), texts);
     if (!detail) return detail.error();
     details.jobs.push_back(std::move(*detail));
   }

@@ -29,14 +29,16 @@ struct JobDetail {
   std::vector<core::EventRow> events;
   std::vector<job::MetricSummary> summaries;
   std::vector<core::ArtefactRow> artefacts;          // oldest first; of each path the latest
-  std::vector<job::RankContinuation> continuations;  // of the first and the last evaluation
+  std::vector<job::RankContinuation> continuations;  // that were asked for
+  std::vector<int64_t> text_steps;                   // of which there are some
 };
 struct Details {
   base::GroupId group;  // 0: a job was named
   std::string group_name;
   std::vector<JobDetail> jobs;
 };
-base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name);
+base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name,
+                                  const store::TextsQuestion& texts);
 
 struct ArtifactPlace {
   std::vector<std::string> workers;  // of its host, the worker whose rank saved it first

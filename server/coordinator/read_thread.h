@@ -1,59 +1,29 @@
-// Questions to the store that may take a while, on a thread of their own. So no listing or
-// comparison delays a submission or a worker. Answers come back on the coordinator's loop.
+// Questions to the store on a thread of their own.
 #pragma once
 
-#include <cstddef>
-#include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 
-#include "common/base/result.h"
 #include "server/coordinator/event_loop.h"
-#include "server/coordinator/waiting_questions.h"
-#include "server/store/reader.h"
+#include "server/coordinator/read_queue.h"
 
 namespace trainctl::coordinator {
 
-class ReadThread {
+// Stands before the queue that works on it.
+struct ReadingLoop {
+  EventLoop reads;
+};
+
+class ReadThread : ReadingLoop, public ReadQueue {
  public:
-  static constexpr size_t kMaxWaiting = 1024;
-  static constexpr size_t kMaxWaitingOfUser = kMaxWaiting / 4;
-
-  ReadThread(EventLoop& loop, std::unique_ptr<store::Reader> reader)
-      : loop_(loop), reader_(std::move(reader)) {
-    reads_.Start();
+  ReadThread(Loop& loop, std::unique_ptr<store::Reader> reader)
+      : ReadQueue(loop, reads, std::move(reader)) {
+    reads.Start();
   }
+  ~ReadThread() { Stop(); }
 
-  // Any thread. `read` runs on this thread, `answer` then on the loop's; kExhausted where too many
-  // questions wait, or too many of this user. Users share nothing but the whole bound; "": no user.
-  template <class T>
-  void Ask(const std::string& user, std::function<base::Result<T>(store::Reader&)> read,
-           std::function<void(base::Result<T>)> answer) {
-    if (const base::Status enters = waiting_.Enter(user); !enters) {
-      return loop_.Post([answer = std::move(answer), busy = enters.error()] { answer(busy); });
-    }
-    reads_.Post([this, user, read = std::move(read), answer = std::move(answer)] {
-      auto result = std::make_shared<base::Result<T>>(read(*reader_));
-      waiting_.Leave(user);
-      loop_.Post([answer, result] { answer(std::move(*result)); });
-    });
-  }
-
-  template <class T>
-  void Ask(std::function<base::Result<T>(store::Reader&)> read,
-           std::function<void(base::Result<T>)> answer) {
-    Ask<T>("", std::move(read), std::move(answer));
-  }
-
-  // Answers what was asked before. Not on the loop's thread.
-  void Stop() { reads_.Stop(); }
-
- private:
-  EventLoop& loop_;
-  std::unique_ptr<store::Reader> reader_;
-  WaitingQuestions waiting_{kMaxWaiting, kMaxWaitingOfUser};
-  EventLoop reads_;
+  // Answers what was asked before. Not on the loop's thread. Idempotent.
+  void Stop() { reads.Stop(); }
 };
 
 }  // namespace trainctl::coordinator

@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::string_view kRpc = "Submit";
 
-bool IsWithin(const std::string& path, const std::string& folder) {
-  return path == folder || path.starts_with(folder.ends_with('/') ? folder : folder + "/");
-}
-
 // The owner's job is asked after even where another owner's has the folder since. key: of the path.
 // also_around: nor may it be around a folder of theirs.
 base::Status CheckFolder(store::Reader& reader, const std::string& key, const std::string& path,
@@ -31,7 +27,7 @@ base::Status CheckFolder(store::Reader& reader, const std::string& key, const st
   const std::string folder = job::NormalFolder(path);
   for (const store::JobOutput& output : *outputs) {
     const std::string theirs = job::NormalFolder(output.folder);
-    if (!IsWithin(folder, theirs) && !(also_around && IsWithin(theirs, folder))) continue;
+    if (!job::LiesIn(folder, theirs) && !(also_around && job::LiesIn(theirs, folder))) continue;
     base::Status allowed = auth::CheckOwner(caller, kRpc, base::ToString(output.job), output.user);
     if (!allowed)
       return base::Error{allowed.error().code,
@@ -54,7 +50,7 @@ base::Status CheckResumed(store::Reader& reader, const job::CheckpointSpec& chec
       base::Status theirs = auth::CheckOwner(caller, kRpc, base::ToString(*id), job.user);
       if (!theirs) return theirs;
       const auto& own = job.spec.output.dir;
-      if (folder && own && IsWithin(job::NormalFolder(*folder), job::NormalFolder(*own)))
+      if (folder && own && job::LiesIn(job::NormalFolder(*folder), job::NormalFolder(*own)))
         return base::Ok{};
     }
   }

@@ -9,6 +9,7 @@
 
 #include "common/base/result.h"
 #include "common/rank/artifact.h"
+#include "common/rank/output_removal.h"
 #include "server/core/actions.h"
 
 namespace trainctl::coordinator {
@@ -37,9 +38,14 @@ struct AskArtifact {
   job::ArtifactQuestion question;
 };
 
+struct AskOutputs {
+  std::string request_id;
+  job::RemovalQuestion question;
+};
+
 using WorkerCommand = std::variant<WelcomeWorker, core::StartRank, core::KeepDeadline,
                                    core::SendPeers, core::StopRank, core::ReleaseRank,
-                                   core::AckReport, LogStored, AskInspect, AskArtifact>;
+                                   core::AckReport, LogStored, AskInspect, AskArtifact, AskOutputs>;
 
 // The loop's thread only.
 class WorkerChannel {

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "server/core/choice.h"
 #include "server/core/forecast.h"
+#include "server/core/held.h"
 #include "server/core/leases.h"
+#include "server/core/linked_gangs.h"
 #include "server/core/loan.h"
 #include "server/core/reach.h"
 #include "server/core/run_length.h"
@@ -14,6 +17,15 @@
 namespace trainctl::core {
 
 using placement::ClassId;
+
+int64_t TooManyFor(const Job& job, const State& state, const Holds& holds, const Quotas& quotas,
+                   const Now& now) {
+  if (!job.row.spec.exclusive || job.demand.user.empty()) return 0;
+  const std::vector<placement::DeviceId> devices = ChooseDevices(state, holds, job, now);
+  if (devices.empty()) return 0;
+  const int64_t held = HeldWith(state, job, devices);
+  return held > quotas.MostFor(job) ? held : 0;
+}
 
 Ahead LookAhead(const State& state, const Job& job, const Now& now) {
   Ahead ahead{Holds(state, now), Quotas(state, now)};
@@ -39,7 +51,7 @@ Ahead LookAhead(const State& state, const Job& job, const Now& now) {
 }
 
 int64_t MinutesThatPass(const State& state, const Job& job, const Ahead& ahead, const Now& now) {
-  if (job.row.spec.exclusive) return 0;
+  if (job.row.spec.exclusive || LinksOf(job)) return 0;
   int64_t gap = 0;
   for (const ClassId id : UsableClasses(state, job)) {
     if (FreeOf(state, job, id) < job.row.spec.devices) continue;
@@ -62,7 +74,7 @@ std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& 
   if (job.lane != Lane::kQueue) return std::nullopt;
   Ahead ahead = LookAhead(state, job, now);
   const std::optional<base::SteadyMicros> by_quota = ahead.quotas.StartOf(job);
-  if (!by_quota) return std::nullopt;
+  if (!by_quota || TooManyFor(job, state, ahead.holds, ahead.quotas, now) > 0) return std::nullopt;
   if (ahead.blocker != nullptr) return ForeseenStart(state, job, now);
   const std::vector<ClassId> usable = UsableClasses(state, job);
   const bool is_kept_from =

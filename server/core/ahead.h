@@ -16,6 +16,11 @@ struct Ahead {
   const Job* blocker = nullptr;  // null: none competes
 };
 
+// How many devices the hosts have that an exclusive job could have now but for its owner's quota.
+// 0: it could have none, or its quota leaves it as many.
+int64_t TooManyFor(const Job& job, const State& state, const Holds& holds, const Quotas& quotas,
+                   const Now& now);
+
 // Of a job of State::queue. `now` outlives what is returned.
 Ahead LookAhead(const State& state, const Job& job, const Now& now);
 

@@ -13,8 +13,8 @@ bool MayAdmit(const BoundedGroup& group) {
 
 // All are of one owner. A share by which one of them is lifted is no part of their order.
 bool IsBefore(const Job& left, const Job& right) {
-  return Place{left.row.spec.resources.priority, left.row.id} <
-         Place{right.row.spec.resources.priority, right.row.id};
+  return Place{job::PriorityOf(left.row.spec), left.row.id} <
+         Place{job::PriorityOf(right.row.spec), right.row.id};
 }
 
 // Of those that are under way and have not begun; nullptr: all have. Some may have ended in this
@@ -61,7 +61,7 @@ Admission WaitForGroup(State& state, Job& job) {
   if (found == state.bounded_groups.end()) return {};
   BoundedGroup& group = found->second;
   if (group.under_way.contains(job.row.id)) return {};
-  if (ExceedsQuota(state.options.policy, job.row)) return {};
+  if (HasTooManyRanks(state.options.policy, job.row)) return {};
   Job* last = MayAdmit(group) ? nullptr : LastNotBegun(state, group);
   if (!MayAdmit(group) && (last == nullptr || IsBefore(*last, job))) {
     job.lane = Lane::kBounded;

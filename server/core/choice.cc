@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
+#include "common/job/held_devices.h"
+#include "server/core/held.h"
 #include "server/core/leases.h"
+#include "server/core/linked_gangs.h"
 #include "server/core/reach.h"
 #include "server/core/waiting.h"
+#include "server/placement/pack.h"
 #include "server/placement/placement.h"
 
 namespace trainctl::core {
@@ -29,24 +34,57 @@ class Choice {
     std::ranges::sort(usable, [&](ClassId left, ClassId right) {
       return placement::Prefer(pools[left].device_class, pools[right].device_class);
     });
+    std::vector<DeviceId> fewest;
     for (const ClassId id : usable) {
-      const std::vector<DeviceId> devices = ChooseOf(id);
-      if (!devices.empty()) return devices;
+      std::vector<DeviceId> devices = ChooseOf(id);
+      if (devices.empty()) continue;
+      if (!CountsWholeHosts()) return devices;
+      const bool is_first = fewest.empty();
+      if (is_first || HeldWith(state_, job_, devices) < HeldWith(state_, job_, fewest))
+        fewest = std::move(devices);
     }
-    return {};
+    return fewest;
   }
 
  private:
+  // Against its owner's quota, which hosts of another class may be too large for.
+  bool CountsWholeHosts() const { return job_.row.spec.exclusive && !job_.demand.user.empty(); }
+
   std::vector<DeviceId> ChooseOf(ClassId id) {
     const FreeDevices::Pool& pool = state_.free.pools()[id];
     const int64_t count = job_.row.spec.devices;
     if (gone_.empty() && (pool.free < count || FreeOf(state_, job_, id) < count)) return {};
     if (!holds_.Yields(id, job_)) return {};
-    const auto choose = placement::Policies().front().choose;
-    if (gone_.empty() && IsAllOpen(id)) return choose(state_.free, pool, count);
+    if (gone_.empty() && IsAllOpen(id)) return Pick(pool);
     const auto is_open = [&](DeviceId device) { return IsOpen(device); };
-    if (gone_.empty()) return choose(state_.free, pool.Where(is_open), count);
-    return choose(state_.free, state_.free.PoolWith(id, LeftBehind(id)).Where(is_open), count);
+    if (gone_.empty()) return PickHosts(pool.Where(is_open));
+    return PickHosts(state_.free.PoolWith(id, LeftBehind(id)).Where(is_open));
+  }
+
+  // An exclusive job gets the hosts with which it holds the fewest devices.
+  std::vector<DeviceId> PickHosts(const FreeDevices::Pool& pool) const {
+    std::vector<DeviceId> devices = Pick(pool);
+    if (!job_.row.spec.exclusive || devices.empty()) return devices;
+    std::vector<job::WholeHost> hosts;
+    std::vector<std::string> names;
+    for (const auto& [host, free] : pool.hosts) {
+      hosts.push_back({std::ssize(free), std::ssize(state_.hosts.at(host))});
+      names.push_back(host);
+    }
+    const auto fewest = job::FewestDevices(hosts, job_.row.spec.devices);
+    if (!fewest || HeldWith(state_, job_, devices) <= fewest->devices) return devices;
+    std::set<std::string> wanted;
+    for (const size_t host : fewest->hosts) wanted.insert(names[host]);
+    std::vector<DeviceId> fewer = Pick(pool.Where(
+        [&](DeviceId device) { return wanted.contains(state_.free.entry(device).host); }));
+    return fewer.empty() ? devices : fewer;  // links may not be there
+  }
+
+  std::vector<DeviceId> Pick(const FreeDevices::Pool& pool) const {
+    const int64_t count = job_.row.spec.devices;
+    const std::optional<job::Constraint>& links = LinksOf(job_);
+    return links ? placement::PackLinked(state_.free, pool, count, *links)
+                 : placement::Policies().front().choose(state_.free, pool, count);
   }
 
   bool IsAllOpen(ClassId id) const {

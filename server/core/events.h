@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/ids.h"
 #include "common/base/result.h"
+#include "common/estimate/site_prediction.h"
 #include "common/job/host_rules.h"
 #include "common/rank/rank_report.h"
 #include "server/core/rows.h"
@@ -111,6 +112,7 @@ struct JobInspected {
   base::JobId job;
   std::string worker;  // that was asked
   base::Result<job::Inspection> inspection;
+  job::EarlierMeasures earlier = {};  // of such a job
 };
 
 // An operator's word that the worker does not come back. Of one that is connected or holds an

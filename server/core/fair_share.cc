@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "server/core/held.h"
 #include "server/core/quota.h"
 #include "server/core/waiting.h"
 
@@ -13,6 +14,10 @@ namespace trainctl::core {
 namespace {
 
 constexpr base::WallMicros kSharePeriod = 60'000'000;
+
+UseRow UseOf(const LeaseRow& lease) {
+  return {lease.user, std::ssize(lease.workers), lease.start, lease.end};
+}
 
 // The sums are of whole numbers, so that the order of what is summed is nothing.
 std::map<std::string, int64_t> SumUse(const State& state, base::WallMicros at, int64_t half_life) {
@@ -25,8 +30,10 @@ std::map<std::string, int64_t> SumUse(const State& state, base::WallMicros at, i
   for (const auto& [id, job] : state.live) {
     const AttemptRow& attempt = job->attempt->row;
     live[job->row.user] +=
-        DecayedUse({"", job->row.spec.devices, attempt.placed_at, at}, at, half_life);
+        DecayedUse({"", HeldByAll(job->attempt->ranks), attempt.placed_at, at}, at, half_life);
   }
+  for (const auto& [id, lease] : state.leases)
+    live[lease.row.user] += DecayedUse(UseOf(lease.row), at, half_life);
   for (const auto& [user, sum] : live) millis[std::string(user)] += sum;
   std::erase_if(millis, [](const auto& entry) { return entry.second == 0; });
   return millis;
@@ -61,8 +68,8 @@ void Move(State& state, Job& job, const int64_t* share) {
 // devices of their own.
 bool WaitsInTurn(const State& state, const Job& job) {
   const bool has_place = job.lane == Lane::kQueue || job.lane == Lane::kUninspected;
-  return has_place && !job.row.spec.resources.lease &&
-         !ExceedsQuota(state.options.policy, job.row) && !PossibleClasses(state, job).empty();
+  return has_place && !job.row.spec.resources.lease && !ExceedsQuota(state, job) &&
+         !PossibleClasses(state, job).empty();
 }
 
 // The first job of the user that waits, of those that were submitted by then. The jobs behind the
@@ -84,8 +91,15 @@ base::WallMicros HalfLifeAgo(const State& state) {
   return state.shares.at - *state.options.policy.half_life_us;
 }
 
+bool HasHadLeaseSince(const State& state, const std::string& user, base::WallMicros then) {
+  return std::ranges::any_of(state.leases, [&](const auto& entry) {
+    const LeaseRow& lease = entry.second.row;
+    return lease.user == user && lease.start < state.shares.at && lease.end > then;
+  });
+}
+
 bool HasHadDevicesSince(const State& state, const std::string& user, base::WallMicros then) {
-  if (state.live_jobs.contains(user)) return true;
+  if (state.live_jobs.contains(user) || HasHadLeaseSince(state, user, then)) return true;
   const auto ended = state.shares.ended.find(user);
   return ended != state.shares.ended.end() &&
          std::any_of(ended->second.rbegin(), ended->second.rend(),
@@ -199,11 +213,18 @@ void KeepUse(State& state, const Job& job, const Now& now) {
   if (!state.options.policy.half_life_us) return;
   const AttemptRow& attempt = job.attempt->row;
   std::vector<UseRow>& ended = state.shares.ended[job.row.user];
-  ended.push_back({job.row.user, job.row.spec.devices, attempt.placed_at, attempt.ended_at});
+  ended.push_back(
+      {job.row.user, HeldByAll(job.attempt->ranks), attempt.placed_at, attempt.ended_at});
   const bool is_set_back = now.wall < state.shares.at;  // the clock: the next Tick sums up
   if (attempt.ended_at < state.shares.at && !is_set_back) Correct(state, ended.back());
   // Known late: whoever was taken to have had devices since has had none, once it is not live.
   if (attempt.ended_at <= HalfLifeAgo(state)) state.shares.starving_is_old = true;
+}
+
+void KeepUse(State& state, const LeaseRow& lease) {
+  const bool was_held = lease.end > lease.start;  // not so, where it was deleted before
+  if (state.options.policy.half_life_us && was_held)
+    state.shares.ended[lease.user].push_back(UseOf(lease));
 }
 
 bool LiftWhoStarves(State& state) {

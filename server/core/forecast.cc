@@ -9,6 +9,7 @@
 
 #include "server/core/holds.h"
 #include "server/core/leases.h"
+#include "server/core/linked_gangs.h"
 #include "server/core/queued_jobs.h"
 #include "server/core/reach.h"
 #include "server/core/run_length.h"
@@ -30,7 +31,7 @@ class Forecast {
 
   // In the queue's order.
   std::optional<SteadyMicros> Place(const Job& job) {
-    const bool is_left_out = job.row.spec.exclusive || !job.demand.user.empty();
+    const bool is_left_out = job.row.spec.exclusive || LinksOf(job) || !job.demand.user.empty();
     const std::optional<Choice> first = is_left_out ? std::nullopt : First(job);
     if (!first) {
       for (const ClassId id : WantedClasses(state_, job)) held_.insert(id);

@@ -5,6 +5,7 @@
 
 #include "server/core/ending.h"
 #include "server/core/fair_share.h"
+#include "server/core/held.h"
 #include "server/core/inspect.h"
 #include "server/core/job_indexes.h"
 #include "server/core/last_moment.h"
@@ -60,30 +61,40 @@ bool AwaitsDeviceWord(Turn& turn, const Rank& rank) {
          turn.now.steady - rank.ended_steady < turn.state.options.device_word_timeout_us;
 }
 
-// Of those ranks that still have one. How many.
+// Of those ranks that still have one. How many devices their owner holds no more (held.h).
 template <class Which>
 int64_t ReleaseDevices(Turn& turn, const LiveAttempt& attempt, const Which& which) {
   int64_t released = 0;
+  bool are_some = false;
   for (const Rank& rank : attempt.ranks) {
     std::optional<job::RankKey>& holder = WorkerOf(turn.state, rank).holder;
     if (holder != rank.row.key || !which(rank)) continue;
     holder.reset();
-    ++released;
+    are_some = true;
+    released += rank.row.held_devices;
   }
-  if (released == 0) return released;
+  if (!are_some) return released;
   UpdateFreeOfHosts(turn, attempt);
   turn.placement_may_change = true;  // a host may be empty now, though its devices be not free
   return released;
 }
 
-// An end that waits for a host, which may never come back, keeps no device of another.
+bool HasLeft(Turn& turn, const Rank& rank) {
+  return rank.row.proof != Proof::kNone && !AwaitsDeviceWord(turn, rank);
+}
+
+// An end that waits for a host, which may never come back, keeps no device of another. An exclusive
+// job gives back whole hosts.
 void ReleaseWhatHasEnded(Turn& turn, Job& job) {
   const LiveAttempt& attempt = *job.attempt;
   const bool may_take_for_ever =
       std::ranges::any_of(attempt.ranks, [&](const Rank& rank) { return IsGivenUp(turn, rank); });
   if (!may_take_for_ever) return;
   const int64_t released = ReleaseDevices(turn, attempt, [&](const Rank& rank) {
-    return rank.row.proof != Proof::kNone && !AwaitsDeviceWord(turn, rank);
+    if (!job.row.spec.exclusive) return HasLeft(turn, rank);
+    return std::ranges::all_of(attempt.ranks, [&](const Rank& other) {
+      return other.row.host != rank.row.host || HasLeft(turn, other);
+    });
   });
   if (released > 0) GiveBack(turn.state, job, released);
 }
@@ -103,6 +114,9 @@ void TakeDevices(Turn& turn, Job& job, const std::vector<placement::DeviceId>& d
         job.row.spec.exclusive)
       rank.row.device_name = job::CpuSlotName(ThreadsOf(turn.state, job, rank.row));
   }
+  CountHeld(turn.state, job, &attempt.ranks);
+  attempt.held = HeldByAll(attempt.ranks);
+  GoLive(turn.state, job);
   ExpectEnd(turn.state, job, ExpectedEnd(turn.state, job, turn.now));
   UpdateFreeOfHosts(turn, attempt);
 }
@@ -223,7 +237,6 @@ void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& dev
   attempt.row.micro_batch_size = job.row.spec.train.micro_batch_size.value_or(1);
   if (job.row.auto_micro_batch > 0 && job.status.proven_by == 0) attempt.row.trial = Trial::kDue;
   attempt.placed_steady = attempt.progress_steady = turn.now.steady;
-  GoLive(turn.state, job);
   if (!QuotaOwner(turn.state, job).empty()) turn.took_quota = true;
   job.told.clear();
   TakeDevices(turn, job, devices);

@@ -57,7 +57,7 @@ bool IsStored(const State& state, const WorkerRow& row) {
     return std::tie(of.host, of.boot_id, of.version, of.address, of.identity, device.kind,
                     device.index, device.uuid, device.name, device.memory_bytes,
                     device.compute_capability, device.driver, device.threads, device.labels,
-                    device.host_memory_bytes);
+                    device.host_memory_bytes, device.links);
   };
   const auto found = state.workers.find(row.name);
   return found != state.workers.end() && key(found->second.row) == key(row);

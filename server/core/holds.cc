@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/core/leases.h"
+#include "server/core/linked_gangs.h"
 #include "server/core/reach.h"
 #include "server/core/retry.h"
 #include "server/core/run_length.h"
@@ -89,6 +90,14 @@ DeviceSet DevicesOfHosts(const State& state, ClassId id, const Job& job) {
   return devices;
 }
 
+DeviceSet OnHost(const State& state, const DeviceSet& devices, const std::string& host) {
+  DeviceSet there;
+  for (const Worker* worker : state.hosts.at(host)) {
+    if (devices.Contains(worker->device)) there.Insert(worker->device);
+  }
+  return there;
+}
+
 // Whether the job reaches one of these devices of the class.
 bool ReachesAny(const State& state, ClassId id, const Job& job, const DeviceSet& devices) {
   const Reach* reach = ReachOf(state, job);
@@ -154,15 +163,23 @@ int64_t Holds::LongestGap() const {
 
 bool Holds::HasParts(ClassId id) const { return !held_[id].empty() && held_[id].front().devices; }
 
+bool Holds::HasSeenKindOf(const Job& job) const {
+  return std::ranges::any_of(linked_, [&](const Job* other) {
+    Demand demand = other->demand;
+    demand.user = job.demand.user;
+    return demand == job.demand;
+  });
+}
+
 // Of an exclusive job all of its hosts.
-std::optional<DeviceSet> Holds::PartFor(ClassId id, const Job& job) const {
+std::optional<DeviceSet> Holds::PartFor(ClassId id, const Job& job, const std::string& host) const {
   const Reach* reach = ReachOf(state_, job);
   if (reach == nullptr) return std::nullopt;
   DeviceSet devices;
   if (job.row.spec.exclusive) {
     devices = DevicesOfHosts(state_, id, job);
   } else if (const Reach::Part* part = PartOf(*reach, id)) {
-    devices = part->devices;
+    devices = host.empty() ? part->devices : OnHost(state_, part->devices, host);
   }
   for (const Hold& hold : held_[id]) {
     if (hold.devices) devices.Erase(*hold.devices);
@@ -172,24 +189,36 @@ std::optional<DeviceSet> Holds::PartFor(ClassId id, const Job& job) const {
 
 void Holds::Add(const Job& job, bool may_be_passed) {
   if (AllAreWhole() || !MayHold(job, now_)) return;
-  const std::vector<ClassId> usable = UsableClasses(state_, job);
-  std::vector<ClassId> open = job.row.spec.exclusive ? WantedClasses(state_, job) : usable;
-  std::erase_if(open, [&](ClassId id) { return Whole(id) != nullptr; });
-  std::optional<std::pair<SteadyMicros, ClassId>> first;
-  for (const ClassId id : usable) {
-    if (Whole(id) != nullptr || !may_be_passed) continue;
-    std::optional<SteadyMicros> start = StartOn(id, job);
-    if (start) start = std::max(*start, job.retry.pause_until.value_or(*start));
-    if (start && (!first || *start < first->first)) first = {*start, id};
+  if (LinksOf(job)) {
+    if (HasSeenKindOf(job)) return;
+    linked_.push_back(&job);
   }
+  std::vector<ClassId> open =
+      job.row.spec.exclusive ? WantedClasses(state_, job) : UsableClasses(state_, job);
+  const std::optional<Start> first = may_be_passed ? FirstStart(job) : std::nullopt;
+  const std::string host = first ? first->host : "";
+  std::erase_if(
+      open, [&](ClassId id) { return Whole(id) != nullptr || (!host.empty() && id != first->id); });
   const std::optional<SteadyMicros> start =
-      first ? std::optional(first->first) : std::optional<SteadyMicros>();
+      first ? std::optional(first->at) : std::optional<SteadyMicros>();
   for (const ClassId id : open) {
-    const bool has_spare = first && first->second == id && !job.row.spec.exclusive;
+    const bool has_spare = first && first->id == id && !job.row.spec.exclusive && !LinksOf(job);
     const int64_t spare = has_spare ? SpareOf(id, job, *start) : 0;
-    auto part = PartFor(id, job);
+    auto part = PartFor(id, job, host);
     if (!part || !part->IsEmpty()) held_[id].push_back({job.row.id, start, spare, std::move(part)});
   }
+}
+
+std::optional<Holds::Start> Holds::FirstStart(const Job& job) const {
+  std::optional<Start> first;
+  for (const ClassId id : UsableClasses(state_, job)) {
+    if (Whole(id) != nullptr) continue;
+    std::optional<Start> start = StartOn(id, job);
+    if (!start) continue;
+    start->at = std::max(start->at, job.retry.pause_until.value_or(start->at));
+    if (!first || start->at < first->at) first = std::move(start);
+  }
+  return first;
 }
 
 int64_t Holds::HeldBy(ClassId id, const Job& job, SteadyMicros at) const {
@@ -293,16 +322,25 @@ bool Holds::EndsInGap(const Hold& hold, ClassId id, const Job& job) const {
   return longest && hold.start && *longest <= *hold.start - now_.steady;
 }
 
-std::optional<SteadyMicros> Holds::StartOn(ClassId id, const Job& job) const {
-  if (job.row.spec.exclusive) return StartOnHosts(id, job);
+std::optional<Holds::Start> Holds::StartOn(ClassId id, const Job& job) const {
+  const auto of_class = [&](std::optional<SteadyMicros> at) {
+    return at ? std::optional(Start{std::max(*at, now_.steady), id, ""}) : std::nullopt;
+  };
+  if (LinksOf(job)) {
+    auto linked = LinkedStartOn(state_, job, id, now_, [&](const std::vector<Worker*>& host) {
+      return WholeFrom(id, job, host);
+    });
+    if (!linked) return std::nullopt;
+    return Start{linked->at, id, job.row.spec.exclusive ? "" : std::move(linked->host)};
+  }
+  if (job.row.spec.exclusive) return of_class(StartOnHosts(id, job));
   if (HasLeases(state_, id)) {
     const auto among = AmongLeases(id, job);
-    return among ? std::optional(among->at) : std::nullopt;
+    return of_class(among ? std::optional(among->at) : std::nullopt);
   }
   const int64_t devices = job.row.spec.devices;
-  if (ReachOf(state_, job) != nullptr) return ReachedAt(state_, id, job, now_.steady);
-  const std::optional<SteadyMicros> at = state_.free.pools()[id].FreeAt(devices);
-  return at ? std::optional(std::max(*at, now_.steady)) : std::nullopt;
+  if (ReachOf(state_, job) != nullptr) return of_class(ReachedAt(state_, id, job, now_.steady));
+  return of_class(state_.free.pools()[id].FreeAt(devices));
 }
 
 // The n-th device that is clear says when; by then another may be leased, so it is asked again.
@@ -327,14 +365,19 @@ std::optional<Holds::LeasedStart> Holds::AmongLeases(ClassId id, const Job& job)
   }
 }
 
+std::optional<SteadyMicros> Holds::WholeFrom(ClassId id, const Job& job,
+                                             const std::vector<Worker*>& host) const {
+  const std::optional<SteadyMicros> at = EmptyAt(state_, host, job.lease, now_.steady);
+  if (!at || !IsOfLease(state_, host, job.lease)) return std::nullopt;
+  if (job.lease != 0) return at;
+  return ClearHostFrom(state_, host, *at, LengthAmongLeases(state_, job, id), now_);
+}
+
 std::optional<SteadyMicros> Holds::StartOnHosts(ClassId id, const Job& job) const {
   std::vector<std::pair<SteadyMicros, int64_t>> hosts;  // when each is empty, and its devices
   for (const auto& [name, host] : state_.hosts) {
-    std::optional<SteadyMicros> at = EmptyAt(state_, host, job.lease, now_.steady);
-    if (!at || !IsOfLease(state_, host, job.lease)) continue;
-    if (job.lease == 0)
-      at = ClearHostFrom(state_, host, *at, LengthAmongLeases(state_, job, id), now_);
-    hosts.emplace_back(*at, DevicesOf(state_, job, host, id, now_));
+    if (const auto at = WholeFrom(id, job, host))
+      hosts.emplace_back(*at, DevicesOf(state_, job, host, id, now_));
   }
   std::ranges::sort(hosts);
   int64_t missing = job.row.spec.devices;

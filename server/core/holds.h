@@ -4,8 +4,9 @@
 // a class where that start does not move. It ends before, or takes what is left over then.
 //
 // A job whose constraints name workers holds those devices of a class only (reach.h); jobs behind
-// it have the others. A later job that holds the whole class may count on them too soon: then fewer
-// pass it than could, never more.
+// it have the others. One that asks for links holds those of the host where it starts, if that is
+// known. Of a kind of such jobs (queue.h) only the first holds some. A later job that holds the
+// whole class may count on them too soon: then fewer pass it than could, never more.
 //
 // So a job that holds starts by its reserved start, if all jobs end when expected or before. Lost
 // devices and jobs that come to stand before it in the queue may delay it. Where the start is not
@@ -13,6 +14,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "server/core/state.h"
@@ -77,22 +79,37 @@ class Holds {
     base::SteadyMicros at = 0;
     int64_t clear = 0;
   };
+  // `host`: where it is known that the job starts there, by its links; else empty.
+  struct Start {
+    base::SteadyMicros at = 0;
+    placement::ClassId id = 0;
+    std::string host;
+  };
   const Hold* Whole(placement::ClassId id) const;  // of the whole class
+  // Whether a job of its kind, which asks for links, was added before.
+  bool HasSeenKindOf(const Job& job) const;
+  std::optional<Start> FirstStart(const Job& job) const;
   static bool HasSpareFor(const Hold& hold, const Job& job);
   bool MayPass(const Hold& hold, placement::ClassId id, const Job& job) const;
   bool EndsInGap(const Hold& hold, placement::ClassId id, const Job& job) const;
-  // The devices that the job would hold of the class where it names workers; else nullopt.
-  std::optional<placement::DeviceSet> PartFor(placement::ClassId id, const Job& job) const;
+  // The devices that the job would hold of the class where it names workers; else nullopt. Those of
+  // the host only, where one is given.
+  std::optional<placement::DeviceSet> PartFor(placement::ClassId id, const Job& job,
+                                              const std::string& host) const;
   int64_t SpareOf(placement::ClassId id, const Job& job, base::SteadyMicros start) const;
   // Of devices that earlier jobs hold by themselves those that are free by then.
   int64_t HeldBy(placement::ClassId id, const Job& job, base::SteadyMicros at) const;
   std::optional<LeasedStart> AmongLeases(placement::ClassId id, const Job& job) const;
-  std::optional<base::SteadyMicros> StartOn(placement::ClassId id, const Job& job) const;
+  std::optional<Start> StartOn(placement::ClassId id, const Job& job) const;
   std::optional<base::SteadyMicros> StartOnHosts(placement::ClassId id, const Job& job) const;
+  // Of an exclusive job: when it may have the host.
+  std::optional<base::SteadyMicros> WholeFrom(placement::ClassId id, const Job& job,
+                                              const std::vector<Worker*>& host) const;
 
   const State& state_;
   const Now& now_;
   std::vector<std::vector<Hold>> held_;  // by class; one of the whole class is its last
+  std::vector<const Job*> linked_;       // that were added and ask for links
 };
 
 }  // namespace trainctl::core

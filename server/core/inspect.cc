@@ -8,7 +8,7 @@
 #include "common/base/check.h"
 #include "common/base/size.h"
 #include "common/estimate/accept_job.h"
-#include "common/estimate/gradient_holding.h"
+#include "common/estimate/site_prediction.h"
 #include "common/job/trains.h"
 #include "server/core/bounded_groups.h"
 #include "server/core/dependencies.h"
@@ -71,14 +71,12 @@ void Ask(Turn& turn, const Job& job, const Worker& worker) {
 
 // ---- answers ----
 
-job::Prediction Predict(const State& state, const job::JobSpec& spec,
-                        const job::Inspection& inspection, const WorkerRow& worker) {
-  const job::Device& device = worker.device;
-  const job::MemoryEstimate memory =
-      job::EstimateMemoryOn(spec, inspection, device.kind, device.memory_bytes);
-  const std::string name = job::DeviceNameOf(spec, SiteDeviceOf(worker), Site(state));
-  return {memory,
-          job::EstimateTime(spec, inspection, name, memory.holds_gradients.value_or(false))};
+// As submit predicts it, whichever worker has looked.
+job::Prediction Predict(const job::JobSpec& spec, const JobInspected& told,
+                        const std::vector<job::SiteDevice>& devices) {
+  const job::SitePrediction on = job::PredictOnSite(spec, *told.inspection, devices);
+  return {*on.memory,
+          job::PredictTimeOn(spec, *told.inspection, on.device_name, on.memory, told.earlier)};
 }
 
 void Refuse(Turn& turn, Job& job, const std::string& why) {
@@ -92,9 +90,10 @@ std::string RowsText(const job::Inspection& inspection) {
   return "about " + rows + " by a sample of " + base::WithThousands(inspection.sampled_rows);
 }
 
-void Keep(Turn& turn, Job& job, const job::Inspection& inspection, const job::RunPlan& plan,
-          const Worker& worker) {
-  const job::Prediction prediction = Predict(turn.state, plan.job, inspection, worker.row);
+void Keep(Turn& turn, Job& job, const JobInspected& told, const job::RunPlan& plan) {
+  const job::Inspection& inspection = *told.inspection;
+  const job::Prediction prediction =
+      Predict(plan.job, told, SiteOf(turn.state, job.row.user, job.row.spec));
   LeaveQueue(turn.state, job);
   job.row.inspection = inspection;
   job.row.prediction = prediction;
@@ -105,7 +104,7 @@ void Keep(Turn& turn, Job& job, const job::Inspection& inspection, const job::Ru
                                      base::WithThousands(plan.total_steps) + " optimizer steps, "
                                : std::to_string(plan.job.eval.prompts.size()) + " prompts, ";
   Say(turn, job.row.id,
-      "inspected by " + worker.row.name + ": " + work +
+      "inspected by " + told.worker + ": " + work +
           base::FormatBytes(prediction.memory.peak_allocated) + " predicted peak a device");
 }
 
@@ -263,7 +262,7 @@ void Handle(Turn& turn, const JobInspected& event) {
   if (!accepted->plan) return Refuse(turn, job, on_host + "the data have no rows");
   if (!accepted->problems.empty())
     return Refuse(turn, job, job::Format(accepted->problems, job.row.spec.name));
-  Keep(turn, job, *inspection, *accepted->plan, worker->second);
+  Keep(turn, job, event, *accepted->plan);
 }
 
 }  // namespace trainctl::core

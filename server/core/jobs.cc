@@ -10,6 +10,7 @@
 #include "server/core/bounded_groups.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
+#include "server/core/held.h"
 #include "server/core/inspect.h"
 #include "server/core/job_indexes.h"
 #include "server/core/lease_events.h"
@@ -52,14 +53,9 @@ std::optional<base::Error> CheckBounds(const State& state, const JobsSubmitted& 
                            pass(state.options.policy.max_queued_jobs) + "; submit again later"};
   }
   const std::optional<int64_t> granted = state.options.policy.Of(event.user).max_queued_jobs;
-  const int64_t most = granted.value_or(state.options.max_queued_jobs_of_user);
+  const int64_t most = MostWaitingJobsOf(state, event.user);
   if (queued + more <= most) return std::nullopt;
-  const auto live = state.live_jobs.find(event.user);
-  const auto all = state.jobs_of.find(event.user);
-  int64_t of_user = live == state.live_jobs.end() ? 0 : -live->second;
-  if (all != state.jobs_of.end()) {
-    for (const auto& [priority, jobs] : all->second) of_user += static_cast<int64_t>(jobs.size());
-  }
+  const int64_t of_user = WaitingJobsOf(state, event.user);
   if (of_user + more <= most) return std::nullopt;
   const std::string whose = granted ? " by this site's policy for " + event.user
                                     : " a user (traincoordinator --user-jobs)";
@@ -84,9 +80,13 @@ base::JobId Accept(Turn& turn, const Submission& submission, const JobsSubmitted
              submission.micro_batch_auto ? submission.spec.train.micro_batch_size.value_or(1) : 0,
              event.user,
              std::nullopt};
+  std::string said = "submitted";
+  for (const std::string& told :
+       job::FillIn(turn.state.options.policy.Of(event.user), event.user, &job.row.spec))
+    said += "; " + told;
   turn.Persist(job.row);
   SaveJob(turn, job);
-  Say(turn, id, "submitted");
+  Say(turn, id, said);
   EnterIndexes(turn.state, job);
   JoinLease(turn.state, job);
   JoinGroup(turn.state, group, event.max_parallel);
@@ -102,8 +102,11 @@ void Handle(Turn& turn, const JobsSubmitted& event) {
     return turn.Perform(SubmitRefused{event.request_id, std::move(*bound)});
   if (std::string clash = FolderClash(state, event.jobs); !clash.empty())
     return turn.Perform(SubmitRefused{event.request_id, {base::Code::kInvalid, std::move(clash)}});
+  const job::UserPolicy granted = state.options.policy.Of(event.user);
   for (const Submission& submission : event.jobs) {
-    std::string problem = PolicyProblem(state.options.policy, event.user, submission.spec);
+    const int64_t held = LeastHeld(state, event.user, submission.spec);
+    std::string problem = job::Format(job::CheckPolicy(granted, event.user, submission.spec, held),
+                                      submission.spec.name);
     if (problem.empty()) problem = LeaseProblem(state, submission.spec);
     if (!problem.empty())
       return turn.Perform(

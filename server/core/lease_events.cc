@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/core/fair_share.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/inspect.h"
@@ -78,6 +79,7 @@ void BeOver(Turn& turn, int64_t id) {
   Lease& lease = turn.state.leases.at(id);
   lease.row.over_at = turn.now.wall;
   turn.Persist(lease.row);
+  KeepUse(turn.state, lease.row);
   turn.state.leases.erase(id);
 }
 

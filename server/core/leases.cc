@@ -7,6 +7,7 @@
 
 #include "common/base/size.h"
 #include "common/base/utf8.h"
+#include "common/job/linked_gang.h"
 #include "common/job/site.h"
 #include "server/core/reach.h"
 #include "server/core/run_length.h"
@@ -51,6 +52,15 @@ int64_t DevicesOfWholeHosts(const State& state, const LeaseRow& row) {
   return count;
 }
 
+std::vector<job::SiteDevice> LeasedDevices(const State& state, const LeaseRow& row) {
+  std::vector<job::SiteDevice> devices;
+  for (const std::string& name : row.workers) {
+    const auto worker = state.workers.find(name);
+    if (worker != state.workers.end()) devices.push_back(SiteDeviceOf(worker->second.row));
+  }
+  return devices;
+}
+
 // Why its devices will not do; empty: they will, or are not known any more.
 std::string Unfit(const State& state, const LeaseRow& row, const job::JobSpec& spec) {
   int64_t known = 0, fit = 0;
@@ -61,6 +71,12 @@ std::string Unfit(const State& state, const LeaseRow& row, const job::JobSpec& s
     ++known;
     fit += job::MeetsConstraints(spec, SiteDeviceOf(worker->second.row), &reason);
     if (first.empty()) first = reason;
+  }
+  if (job::LinksAskedFor(spec) && known == static_cast<int64_t>(row.workers.size()) &&
+      job::MostLinked(spec, LeasedDevices(state, row)) < spec.devices) {
+    return LeaseText(row) + " has no " + DevicesText(spec.devices) +
+           " that are linked as gpu.links " +
+           spec.resources.constraints.at(std::string(job::kLinksKey)) + " asks";
   }
   if (first.empty() || known - fit <= static_cast<int64_t>(row.workers.size()) - spec.devices)
     return "";

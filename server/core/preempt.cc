@@ -8,6 +8,7 @@
 
 #include "server/core/choice.h"
 #include "server/core/gang.h"
+#include "server/core/held.h"
 #include "server/core/waiting.h"
 
 namespace trainctl::core {
@@ -59,20 +60,24 @@ Jobs WhoMayGiveWay(const State& state, const Job& job, const Now& now) {
   Jobs jobs;
   for (const base::JobId id : state.preemptible) {
     const Job& other = *state.live.at(id);
-    const bool is_lower = other.row.spec.resources.priority < job.row.spec.resources.priority;
+    const bool is_lower = job::PriorityOf(other.row.spec) < job::PriorityOf(job.row.spec);
     if (is_lower && MayGiveWay(state, other, now)) jobs.push_back(id);
   }
   std::ranges::sort(jobs, {}, [&](base::JobId id) {
     const Job& other = *state.live.at(id);
-    return std::tuple(other.row.spec.resources.priority, -other.attempt->placed_steady, id);
+    return std::tuple(job::PriorityOf(other.row.spec), -other.attempt->placed_steady, id);
   });
   return jobs;
 }
 
 class Search {
  public:
-  Search(const Turn& turn, const Holds& holds, const Job& job)
-      : turn_(turn), holds_(holds), job_(job), stopping_(BeingStopped(turn.state, turn.now)) {}
+  Search(const Turn& turn, const Holds& holds, const Job& job, int64_t most_held)
+      : turn_(turn),
+        holds_(holds),
+        job_(job),
+        most_held_(most_held),
+        stopping_(BeingStopped(turn.state, turn.now)) {}
 
   // As few as will do, the first of `jobs` as far as possible; empty: nobody need, or none would
   // do.
@@ -103,18 +108,20 @@ class Search {
     gone.insert(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(count));
     const int64_t grace = turn_.state.options.preemption_grace_us;  // they need it
     const Now then = {turn_.now.wall + grace, turn_.now.steady + grace};
-    return !ChooseDevices(turn_.state, holds_, job_, then, gone).empty();
+    const auto devices = ChooseDevices(turn_.state, holds_, job_, then, gone);
+    return !devices.empty() && HeldWith(turn_.state, job_, devices) <= most_held_;
   }
 
   const Turn& turn_;
   const Holds& holds_;
   const Job& job_;
+  const int64_t most_held_;
   const std::set<base::JobId> stopping_;
 };
 
 std::string WhoTakes(const Job& job) {
   return base::ToString(job.row.id) + (job.row.user.empty() ? "" : " of " + job.row.user) +
-         " (priority " + std::to_string(job.row.spec.resources.priority) + ")";
+         " (priority " + std::to_string(job::PriorityOf(job.row.spec)) + ")";
 }
 
 }  // namespace
@@ -124,20 +131,20 @@ std::optional<int64_t> LeastThatMayGiveWay(const State& state, const Now& now) {
   if (state.preemptible.empty() || SomebodyMayComeBack(state)) return least;
   for (const base::JobId id : state.preemptible) {
     const Job& job = *state.live.at(id);
-    const int64_t priority = job.row.spec.resources.priority;
+    const int64_t priority = job::PriorityOf(job.row.spec);
     if ((!least || priority < *least) && MayGiveWay(state, job, now)) least = priority;
   }
   return least;
 }
 
-bool PreemptFor(Turn& turn, const Holds& holds, const Job& job) {
+bool PreemptFor(Turn& turn, const Holds& holds, const Job& job, int64_t most_held) {
   if (job.demand.inspect_first) return true;
   const bool is_yielded = std::ranges::any_of(
       UsableClasses(turn.state, job), [&](placement::ClassId id) { return holds.Yields(id, job); });
   if (!is_yielded) return true;
   const Jobs may = WhoMayGiveWay(turn.state, job, turn.now);
   if (may.empty()) return true;
-  const Jobs needed = Search(turn, holds, job).Find(may);
+  const Jobs needed = Search(turn, holds, job, most_held).Find(may);
   if (!needed.empty() && !turn.may_preempt) {
     turn.is_put_off = true;
     return false;

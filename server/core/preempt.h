@@ -22,7 +22,8 @@ namespace trainctl::core {
 // The job can't be placed, and its priority is above the least: stops those that make way for it,
 // if there are such. Of one that is to be inspected once its devices are free: nobody. False: there
 // are such, and this pass may not preempt. Then it goes on, and nobody passes the job.
-bool PreemptFor(Turn& turn, const Holds& holds, const Job& job);
+// `most_held`: how many devices its owner's quota lets it hold (held.h).
+bool PreemptFor(Turn& turn, const Holds& holds, const Job& job, int64_t most_held);
 
 // The least priority of those that may give way now; nullopt: there are none. Nor are there any
 // while a worker is away and not LOST: it may come back with a free device, as after a restart of

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "common/base/size.h"
-#include "common/json/problem.h"
+#include "server/core/held.h"
+#include "server/core/linked_gangs.h"
 #include "server/core/reach.h"
 #include "server/core/run_length.h"
 #include "server/core/waiting.h"
@@ -15,11 +15,6 @@ namespace trainctl::core {
 namespace {
 
 bool CountsForQuota(const JobRow& job) { return !job.spec.resources.lease; }
-
-int64_t HeldBy(const State& state, const std::string& user) {
-  const auto held = state.held.find(user);
-  return held == state.held.end() ? 0 : held->second.devices;
-}
 
 // CHECKs that the user has one.
 int64_t QuotaOf(const State& state, const std::string& user) {
@@ -32,9 +27,10 @@ std::string CountText(int64_t devices) {
   return std::to_string(devices) + (devices == 1 ? " device" : " devices");
 }
 
-// That the live job has still, as quotas count it.
-int64_t DevicesOf(const Job& job) {
-  return CountsForQuota(job.row) ? job.row.spec.devices - job.attempt->given_back : 0;
+// "2 devices", "4 devices, all that its hosts have": what the job would hold at least.
+std::string WantedText(const State& state, const Job& job) {
+  return CountText(LeastHeld(state, job)) +
+         (job.row.spec.exclusive ? ", all that its hosts have" : "");
 }
 
 // "j1 has 2, j2 has 2": the first few.
@@ -43,33 +39,36 @@ std::string WhoHolds(const State& state, const std::string& user) {
   std::string text;
   int count = 0;
   for (const auto& [id, job] : state.live) {
-    if (job->row.user != user || DevicesOf(*job) == 0) continue;
+    const int64_t held = job->attempt->held;
+    if (job->row.user != user || held == 0) continue;
     if (++count > kMost) return text + ", …";
-    text +=
-        (text.empty() ? "" : ", ") + base::ToString(id) + " has " + std::to_string(DevicesOf(*job));
+    text += (text.empty() ? "" : ", ") + base::ToString(id) + " has " + std::to_string(held) +
+            (job->row.spec.exclusive ? " (exclusive)" : "");
   }
   return text;
 }
 
 void Count(State& state, const Job& job) {
-  if (DevicesOf(job) == 0) return;
+  const int64_t devices = job.attempt->held;
+  if (devices == 0) return;
   Held& held = state.held[job.row.user];
-  held.devices += DevicesOf(job);
-  if (job.attempt->expected_end) held.coming[*job.attempt->expected_end] += DevicesOf(job);
+  held.devices += devices;
+  if (job.attempt->expected_end) held.coming[*job.attempt->expected_end] += devices;
 }
 
 // As it was counted.
 void Discount(State& state, const Job& job) {
-  if (DevicesOf(job) == 0) return;
+  const int64_t devices = job.attempt->held;
+  if (devices == 0) return;
   const auto held = state.held.find(job.row.user);
-  CHECK(held != state.held.end() && held->second.devices >= DevicesOf(job))
+  CHECK(held != state.held.end() && held->second.devices >= devices)
       << base::ToString(job.row.id) << " held nothing";
-  held->second.devices -= DevicesOf(job);
+  held->second.devices -= devices;
   if (job.attempt->expected_end) {
     const auto coming = held->second.coming.find(*job.attempt->expected_end);
-    CHECK(coming != held->second.coming.end() && coming->second >= DevicesOf(job))
+    CHECK(coming != held->second.coming.end() && coming->second >= devices)
         << base::ToString(job.row.id) << " is expected at no time";
-    coming->second -= DevicesOf(job);
+    coming->second -= devices;
     if (coming->second == 0) held->second.coming.erase(coming);
   }
   if (held->second.devices == 0) state.held.erase(held);
@@ -103,14 +102,19 @@ std::string QuotaOwner(const State& state, const Job& job) {
   return is_bound ? job.row.user : "";
 }
 
-bool ExceedsQuota(const SitePolicy& policy, const JobRow& job) {
+bool ExceedsQuota(const State& state, const Job& job) {
+  if (QuotaOwner(state, job).empty() || job.row.unreadable) return false;
+  return LeastHeld(state, job) > QuotaOf(state, job.row.user);
+}
+
+bool HasTooManyRanks(const SitePolicy& policy, const JobRow& job) {
   const std::optional<int64_t> most = policy.Of(job.user).max_running_devices;
   return most && CountsForQuota(job) && !job.unreadable && job.spec.devices > *most;
 }
 
 std::string ExceedsReason(const State& state, const Job& job) {
   const std::string& user = job.row.user;
-  return "can't start: it needs " + CountText(job.row.spec.devices) + ", and " + user +
+  return "can't start: it needs " + WantedText(state, job) + ", and " + user +
          " may have at most " + std::to_string(QuotaOf(state, user)) +
          " at once (this site's policy)";
 }
@@ -131,7 +135,7 @@ void EndLive(State& state, const Job& job) {
 
 void GiveBack(State& state, Job& job, int64_t devices) {
   Discount(state, job);
-  job.attempt->given_back += devices;
+  job.attempt->held -= devices;
   Count(state, job);
 }
 
@@ -142,55 +146,68 @@ void ExpectEnd(State& state, Job& job, std::optional<base::SteadyMicros> at) {
   if (is_live) Count(state, job);
 }
 
-std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
-                          const job::JobSpec& spec) {
-  const UserPolicy bounds = policy.Of(user);
-  const std::string why = "this site's policy for " + user;
-  std::vector<job::Problem> problems;
-  const int64_t priority = spec.resources.priority;
-  if (priority < bounds.min_priority || priority > bounds.max_priority) {
-    problems.push_back({"resources.priority", 0, std::to_string(priority),
-                        "a priority from " + std::to_string(bounds.min_priority) + " to " +
-                            std::to_string(bounds.max_priority),
-                        why});
-  }
-  const std::optional<int64_t>& most = bounds.max_running_devices;
-  if (most && spec.devices > *most && !spec.resources.lease) {
-    problems.push_back({"devices", 0, std::to_string(spec.devices),
-                        "at most " + std::to_string(*most) + ", all that one user may have at once",
-                        why});
-  }
-  const std::optional<int64_t>& longest = bounds.max_time_limit_seconds;
-  const std::optional<int64_t>& limit = spec.resources.time_limit_seconds;
-  if (longest && (!limit || *limit > *longest)) {
-    problems.push_back({"resources.time_limit", 0, limit ? base::SpellDuration(*limit) : "not set",
-                        "a time of at most " + base::SpellDuration(*longest), why});
-  }
-  return problems.empty() ? "" : job::Format(problems, spec.name);
+int64_t WaitingJobsOf(const State& state, const std::string& user) {
+  const auto live = state.live_jobs.find(user);
+  const auto all = state.jobs_of.find(user);
+  int64_t jobs = live == state.live_jobs.end() ? 0 : -live->second;
+  if (all == state.jobs_of.end()) return jobs;
+  for (const auto& [priority, alike] : all->second) jobs += static_cast<int64_t>(alike.size());
+  return jobs;
+}
+
+int64_t MostWaitingJobsOf(const State& state, const std::string& user) {
+  const std::optional<int64_t> granted = state.options.policy.Of(user).max_queued_jobs;
+  return granted.value_or(state.options.max_queued_jobs_of_user);
+}
+
+int64_t HeldBy(const State& state, const std::string& user) {
+  const auto held = state.held.find(user);
+  return held == state.held.end() ? 0 : held->second.devices;
 }
 
 // Room only shrinks while others are placed, once it is known who is first.
 bool Quotas::MayYield(const Queue::Lane& lane, const Place& place, Queue::Length length) const {
   if (lane.user == nullptr) return true;
   const User& user = Find(*lane.user);
-  if (user.left < lane.demand->devices) return false;
-  return !user.first || FitsIn(RoomFor(*lane.user, lane.demand->devices, &place), length);
+  const int64_t devices = WantedBy(lane);
+  if (user.left < devices) return false;
+  return !user.first || FitsIn(RoomFor(*lane.user, devices, &place), length);
 }
 
 std::optional<int64_t> Quotas::RoomFor(const Queue::Lane& lane, const Place& place) const {
   if (lane.user == nullptr) return kAnyTime;
-  return RoomFor(*lane.user, lane.demand->devices, &place);
+  return RoomFor(*lane.user, WantedBy(lane), &place);
 }
 
 std::optional<int64_t> Quotas::RoomForLast(const Queue::Lane& lane) const {
   if (lane.user == nullptr) return kAnyTime;
-  return RoomFor(*lane.user, lane.demand->devices, nullptr);
+  return RoomFor(*lane.user, WantedBy(lane), nullptr);
 }
 
 std::optional<int64_t> Quotas::RoomFor(const Job& job) const {
   if (job.demand.user.empty()) return kAnyTime;
   const Place place = job.place();
-  return RoomFor(*state_.queue.FindUser(job.demand.user), job.demand.devices, &place);
+  return RoomWith(job, LeastHeld(state_, job), &place);
+}
+
+std::optional<int64_t> Quotas::RoomWith(const Job& job, int64_t held, const Place* place) const {
+  if (job.demand.user.empty()) return kAnyTime;
+  return RoomFor(*state_.queue.FindUser(job.demand.user), held, place);
+}
+
+int64_t Quotas::MostFor(const Job& job) const {
+  if (job.demand.user.empty()) return kAnyTime;
+  const Queue::User& user = *state_.queue.FindUser(job.demand.user);
+  const Place place = job.place();
+  const int64_t left = Find(user).left;
+  const Kept* first = FirstBefore(user, &place);
+  if (first == nullptr) return left;
+  return std::max(left - first->devices, first->start ? std::min(left, first->spare) : 0);
+}
+
+int64_t Quotas::WantedBy(const Queue::Lane& lane) const {
+  if (!lane.demand->exclusive) return lane.demand->devices;
+  return LeastHeld(state_, *lane.jobs.begin()->second.job);
 }
 
 bool Quotas::Yields(const Job& job) const { return FitsIn(RoomFor(job), job.longest_run); }
@@ -218,7 +235,7 @@ void Quotas::Take(const Job& job) {
   if (job.demand.user.empty()) return;
   const Queue::User& owner = *state_.queue.FindUser(job.demand.user);
   User& user = Find(owner);
-  user.left -= job.demand.devices;
+  user.left -= job.attempt->held;
   if (user.first) user.first = KeepFor(owner, user.first->job, user.first->devices);
 }
 
@@ -257,6 +274,10 @@ bool Quotas::CanBeFree(const Queue::Kind& kind) const {
   const int64_t devices = job.row.spec.devices;
   const Reach* reach = ReachOf(state_, job);
   known = std::ranges::any_of(UsableClasses(state_, job), [&](placement::ClassId id) {
+    if (LinksOf(job)) {
+      const auto is_in_order = [&](const Worker& worker) { return IsInOrder(state_, worker); };
+      return MostLinkedOf(state_, job, id, is_in_order) >= devices;
+    }
     return reach == nullptr ? AreInOrder(id, devices)
                             : AreReachedInOrder(state_, *reach, id, devices);
   });
@@ -289,7 +310,7 @@ std::optional<base::SteadyMicros> Quotas::StartOf(const Job& job) const {
   if (Yields(job)) return now_.steady;
   if (FirstBefore(job) != nullptr) return std::nullopt;
   const Queue::User& user = *state_.queue.FindUser(job.demand.user);
-  return KeepFor(user, job.row.id, job.demand.devices).start;
+  return KeepFor(user, job.row.id, LeastHeld(state_, job)).start;
 }
 
 const Quotas::Kept* Quotas::FirstBefore(const Queue::User& user, const Place* place) const {
@@ -311,23 +332,29 @@ void Quotas::LookForFirst(const Queue::User& user, const IsBefore& is_before) co
       looked.looked_until ? user.heads.upper_bound(*looked.looked_until) : user.heads.begin();
   for (; !looked.first && head != user.heads.end() && is_before(head->first); ++head) {
     const Queue::Lane& lane = *head->second.lane;
-    const int64_t devices = lane.demand->devices;
+    const int64_t devices = WantedBy(lane);
     looked.looked_until = head->first;
     if (devices <= looked.quota && CanBeFree(*lane.kind))
       looked.first = KeepFor(user, head->first.job, devices);
   }
 }
 
-std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas, const Now& now) {
+std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas, const Now& now,
+                        int64_t too_many) {
   const std::string& user = job.demand.user;
   const int64_t most = QuotaOf(state, user), held = HeldBy(state, user);
   std::string text = "waits for " + user + "'s quota: " + user + " holds " + CountText(held) +
                      " of at most " + std::to_string(most);
   if (held > 0) text += " (" + WhoHolds(state, user) + ")";
+  if (too_many > 0) {
+    text += "; hosts that are free for it have " + CountText(too_many);
+  } else if (job.row.spec.exclusive) {
+    text += "; it would hold " + WantedText(state, job);
+  }
   const Job* first = quotas.FirstBefore(job);
   if (first == nullptr) return text;
   text += "; " + base::ToString(first->row.id) + ", which goes first, waits for " +
-          std::to_string(first->row.spec.devices);
+          std::to_string(LeastHeld(state, *first));
   const auto start = quotas.StartBefore(job);
   if (!start) return text;
   text += ", " + AboutMinutes(*start - now.steady) + " more";

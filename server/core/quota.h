@@ -8,9 +8,10 @@
 // for devices only, they get what is left over now. Jobs of others go past whoever waits for a
 // quota. A job keeps nothing where too few devices of any class that it could use are free or in
 // use: the others are LOST, DIRTY or drained. One that never fits the quota keeps nothing either.
-// Jobs under a lease count for nothing: their devices are their owner's already. An exclusive job
-// counts as many devices as it has ranks; a gang that waits for a host which is away, as many as it
-// still has.
+// What a job holds is counted as held.h says: of an exclusive one all devices of its hosts. One
+// that waits is counted with the fewest that it could get. The hosts that are free may have more,
+// for which its quota has no room now. Then it holds what it could use, as one that waits for
+// devices does. A gang that waits for a host which is away counts what it still has.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,11 @@ namespace trainctl::core {
 std::string QuotaOwner(const State& state, const Job& job);
 
 // Whether the job alone wants more devices than its owner may have. It can't start, then, until the
-// site's policy grants more.
-bool ExceedsQuota(const SitePolicy& policy, const JobRow& job);
+// site's policy grants more, or another site has smaller hosts for an exclusive one.
+bool ExceedsQuota(const State& state, const Job& job);
 std::string ExceedsReason(const State& state, const Job& job);
+// The same, where only its ranks count: that never changes while a coordinator runs.
+bool HasTooManyRanks(const SitePolicy& policy, const JobRow& job);
 
 // The job begins to hold devices, or gives them back: State::live, State::preemptible
 // and State::held.
@@ -40,9 +43,12 @@ void GiveBack(State& state, Job& job, int64_t devices);
 // When the attempt of the live job, or of one that is about to be, is expected to end.
 void ExpectEnd(State& state, Job& job, std::optional<base::SteadyMicros> at);
 
-// Why the jobs can't be taken, by what the site's policy lets their owner ask for; empty: they can.
-std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
-                          const job::JobSpec& spec);
+// Jobs of the user that wait, and how many may at most.
+int64_t WaitingJobsOf(const State& state, const std::string& user);
+int64_t MostWaitingJobsOf(const State& state, const std::string& user);
+
+// Devices that the user's jobs have now, as quotas count them.
+int64_t HeldBy(const State& state, const std::string& user);
 
 // Of one look at the queue. Of a user's lanes the first jobs that were not placed wait: whoever
 // looks goes through them in the queue's order.
@@ -65,6 +71,10 @@ class Quotas {
   // Of a job of State::queue, at its place.
   std::optional<int64_t> RoomFor(const Job& job) const;
   bool Yields(const Job& job) const;
+  // The same for a job that would hold so many devices. `place`: null: behind all.
+  std::optional<int64_t> RoomWith(const Job& job, int64_t held, const Place* place) const;
+  // How many it may hold for any time, at its place.
+  int64_t MostFor(const Job& job) const;
   // The longest time, but any, that RoomFor says where it was asked of that user before.
   int64_t LongestGap() const;
   // The first job of its owner that waits before it; nullptr: none keeps anything from it.
@@ -93,6 +103,8 @@ class Quotas {
     std::optional<Place> looked_until;  // for the first, among the heads of the user's lanes
   };
 
+  // Devices that the lane's first job would hold at least.
+  int64_t WantedBy(const Queue::Lane& lane) const;
   User& Find(const Queue::User& user) const;
   // `place`: null: behind all.
   std::optional<int64_t> RoomFor(const Queue::User& user, int64_t devices,
@@ -114,7 +126,9 @@ class Quotas {
   mutable std::vector<int64_t> in_order_;  // by class, of those
 };
 
-// Why a job of State::queue that the quotas do not yield to waits.
-std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas, const Now& now);
+// Why a job of State::queue that the quotas do not yield to waits. `too_many`: where it is only for
+// hosts that are free and have so many devices; else 0.
+std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas, const Now& now,
+                        int64_t too_many);
 
 }  // namespace trainctl::core

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/job/constraint.h"
+#include "server/core/linked_gangs.h"
 
 namespace trainctl::core {
 namespace {
@@ -22,16 +23,6 @@ std::vector<job::Constraint> WorkerConstraints(const job::JobSpec& spec) {
       constraints.push_back(std::move(*constraint));
   }
   return constraints;
-}
-
-void CountDevice(const FreeDevices& devices, DeviceId id, Reach* reach) {
-  const FreeDevices::Entry& entry = devices.entry(id);
-  const FreeDevices::Pool& pool = devices.pools()[entry.device_class];
-  Reach::Part& part = reach->parts[entry.device_class];
-  part.devices.Insert(id);
-  ++part.count.total;
-  part.count.drained += entry.drained;
-  if (pool.unleased != entry.device_class) ++reach->parts[pool.unleased].count.leased;
 }
 
 // What rules say of a job, by their order in State::rules. Empty: nothing against it.
@@ -70,9 +61,9 @@ Reached FindWorkers(const State& state, const job::JobSpec& spec, const Verdicts
   const std::vector<job::Constraint> constraints = WorkerConstraints(spec);
   for (const Worker* worker : state.devices) {
     if (worker == nullptr || avoids.contains(worker->row.name)) continue;
-    const job::SiteDevice device = SiteDeviceOf(worker->row);
-    const bool meets = std::ranges::all_of(
-        constraints, [&](const job::Constraint& asked) { return job::Meets(asked, device); });
+    const bool meets = std::ranges::all_of(constraints, [&](const job::Constraint& asked) {
+      return job::MeetsOfWorker(asked, worker->row.host, worker->row.device.labels);
+    });
     if (meets) found[VerdictAt(state, verdicts, *worker)].push_back(worker);
   }
   Reached reached{std::move(found[Verdict::kAdmits]), std::move(found[Verdict::kNever])};
@@ -86,12 +77,16 @@ Reach FindReach(const State& state, const Job& job, const Verdicts& verdicts) {
   Reach reach;
   reach.version = state.free.version();
   Reached reached = FindWorkers(state, job.row.spec, verdicts, job.avoids);
-  for (const Worker* worker : reached.workers) CountDevice(state.free, worker->device, &reach);
+  if (LinksOf(job)) {
+    ReachLinked(state, job, reached.workers, &reach);
+  } else {
+    for (const Worker* worker : reached.workers) CountDevice(state.free, worker->device, &reach);
+  }
   reach.barred = std::move(reached.barred);
   return reach;
 }
 
-// Of what the job says of workers; two jobs that say something else have two keys.
+// Of what the job says of workers and links; two jobs that say something else have two keys.
 std::string KeyOf(const Job& job) {
   std::string key;
   const auto add = [&key](const std::string& part) {
@@ -101,6 +96,10 @@ std::string KeyOf(const Job& job) {
     if (!job::IsOfWorker(name)) continue;
     add(name);
     add(text);
+  }
+  if (LinksOf(job)) {
+    add(LinksText(job));
+    add(std::to_string(job.row.spec.devices));
   }
   key += "!";
   std::ranges::for_each(job.avoids, add);
@@ -121,13 +120,23 @@ std::shared_ptr<const Reach> SharedReach(const State& state, const Job& job) {
 
 }  // namespace
 
+void CountDevice(const FreeDevices& devices, DeviceId id, Reach* reach) {
+  const FreeDevices::Entry& entry = devices.entry(id);
+  const FreeDevices::Pool& pool = devices.pools()[entry.device_class];
+  Reach::Part& part = reach->parts[entry.device_class];
+  part.devices.Insert(id);
+  ++part.count.total;
+  part.count.drained += entry.drained;
+  if (pool.unleased != entry.device_class) ++reach->parts[pool.unleased].count.leased;
+}
+
 const Reach::Part* PartOf(const Reach& reach, ClassId id) {
   const auto part = reach.parts.find(id);
   return part == reach.parts.end() ? nullptr : &part->second;
 }
 
 const Reach* ReachOf(const State& state, const Job& job) {
-  if (!job.names_workers) job.names_workers = job::NamesWorkers(job.row.spec);
+  if (!job.names_workers) LinksOf(job);
   if (!*job.names_workers && state.rules.empty() && job.avoids.empty()) return nullptr;
   if (std::exchange(job.reach_version, state.free.version()) != state.free.version())
     job.reach = SharedReach(state, job);
@@ -145,6 +154,7 @@ void RequeueByRules(State& state) {
     if (rules == job.demand.rules) continue;
     state.queue.Remove(job.demand, job.place(), job.longest_run);
     job.demand.rules = std::move(rules);
+    job.least_held = {};
     state.queue.Add(job.demand, job.place(), job.longest_run, &job);
   }
 }

@@ -1,6 +1,7 @@
 // The devices that a job may use at all. Its constraints may name workers, by host or label, and
 // rules of hosts may keep it away. It may avoid some where it failed (retry.h). A class of device
-// knows no workers, so such a job has a part of each class. Pure; internal to this room.
+// knows no workers, so such a job has a part of each class. One that asks for links has those that
+// are linked so (linked_gangs.h). Pure; internal to this room.
 //
 // Rules are judged by names here: links only the host can follow. A host whose roots don't hold a
 // path by its name is passed over where another one's do. Where no other's do, it is tried.
@@ -10,9 +11,12 @@
 
 namespace trainctl::core {
 
-// nullptr: the job names and avoids no workers, no rules keep it away, and any device of a class
-// will do.
+// nullptr: any device of a class will do. The job names and avoids no workers, asks for no links,
+// and no rules keep it away.
 const Reach* ReachOf(const State& state, const Job& job);
+
+// Adds the device to it.
+void CountDevice(const placement::FreeDevices& devices, placement::DeviceId id, Reach* reach);
 
 // Of the class; nullptr: none.
 const Reach::Part* PartOf(const Reach& reach, placement::ClassId id);

@@ -71,7 +71,8 @@ std::string AwayText(const State& state, const LiveAttempt& attempt, const Now& 
 
 // What holds up the steps, or what is told of them, if anything does.
 std::string PhaseReason(const LiveAttempt& attempt) {
-  for (const job::RunPhase phase : {job::RunPhase::kEvaluating, job::RunPhase::kSaving}) {
+  for (const job::RunPhase phase :
+       {job::RunPhase::kEvaluating, job::RunPhase::kGenerating, job::RunPhase::kSaving}) {
     if (const Ranks ranks = InPhase(attempt, phase); !ranks.empty()) return PhaseText(ranks);
   }
   return "";

@@ -19,22 +19,31 @@
 namespace trainctl::core {
 namespace {
 
+// One of an attempt that ends may have given its device to another's; an exclusive job's, its host.
+bool HasDevice(const JobRow& job, const AttemptRow& attempt, const std::vector<RankRow>& ranks,
+               const RankRow& rank) {
+  return !attempt.stop || std::ranges::any_of(ranks, [&](const RankRow& other) {
+    const bool goes_with = job.spec.exclusive ? other.host == rank.host : other.key == rank.key;
+    return goes_with && other.proof == Proof::kNone;
+  });
+}
+
 void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored,
                     const std::map<job::RankKey, int64_t>& acks, const Now& now) {
   LiveAttempt& attempt = job.attempt.emplace();
   attempt.row = std::move(*stored.attempt);
   attempt.placed_steady = now.steady - std::max<int64_t>(0, now.wall - attempt.row.placed_at);
   attempt.progress_steady = now.steady;
-  for (RankRow& row : stored.ranks) {
+  for (const RankRow& row : stored.ranks) {
     const auto ack = acks.find(row.key);
     const auto worker = state.workers.find(row.worker);
     CHECK(worker != state.workers.end())
         << ToString(row.key) << " is on '" << row.worker << "', which is not in the inventory";
-    // One of an attempt that ends may have given its device to another's.
-    const bool has_device = row.proof == Proof::kNone || !attempt.row.stop;
-    if (has_device) worker->second.holder = row.key;
-    attempt.given_back += !has_device;
-    attempt.ranks.push_back({.row = std::move(row),
+    if (HasDevice(job.row, attempt.row, stored.ranks, row)) {
+      worker->second.holder = row.key;
+      attempt.held += row.held_devices;
+    }
+    attempt.ranks.push_back({.row = row,
                              .device = worker->second.device,
                              .sequence = ack == acks.end() ? 0 : ack->second,
                              .ended_steady = now.steady});
@@ -80,7 +89,7 @@ void RestoreGroups(State& state, const StoredState& stored) {
     const auto bound = bounds.find(job.row.group);
     if (bound == bounds.end()) continue;
     JoinGroup(state, bound->first, bound->second);
-    const bool has_begun = job.attempt || !ExceedsQuota(state.options.policy, job.row);
+    const bool has_begun = job.attempt || !HasTooManyRanks(state.options.policy, job.row);
     if (job.status.attempt > 0 && has_begun)
       state.bounded_groups[bound->first].under_way.insert(job.row.id);
   }

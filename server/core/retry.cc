@@ -1,11 +1,16 @@
 #include "server/core/retry.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "common/base/size.h"
+#include "common/job/held_devices.h"
 #include "server/core/inspect.h"
+#include "server/core/linked_gangs.h"
+#include "server/core/quota.h"
 #include "server/core/reach.h"
 #include "server/core/waiting.h"
 
@@ -40,15 +45,38 @@ bool IsThere(const State& state, const Worker& worker, bool may_wait, const Now&
   return !is_used && worker.word != DeviceWord::kNotFree;
 }
 
+// Whether the owner of an exclusive job may have all devices of hosts that are enough for it.
+bool MayHaveHosts(const State& state, const Job& job,
+                  const std::function<bool(const Worker&)>& is_usable) {
+  if (!job.row.spec.exclusive || QuotaOwner(state, job).empty()) return true;
+  std::vector<job::WholeHost> hosts;
+  for (const auto& [host, workers] : state.hosts) {
+    const auto usable =
+        std::ranges::count_if(workers, [&](const Worker* worker) { return is_usable(*worker); });
+    hosts.push_back({usable, std::ssize(workers)});
+  }
+  const auto fewest = job::FewestDevices(hosts, job.row.spec.devices);
+  return fewest && fewest->devices <= state.options.policy.Of(job.row.user).max_running_devices;
+}
+
 // Whether enough devices of a class are there, of those that the job reaches.
 bool HasOthers(const State& state, const Job& job, const Now& now) {
   const bool may_wait = now.steady - job.retry.failed_at < kWaitsFor;
   return std::ranges::any_of(UsableClasses(state, job), [&](placement::ClassId id) {
+    if (LinksOf(job)) {
+      const auto is_there = [&](const Worker& worker) {
+        return IsThere(state, worker, may_wait, now);
+      };
+      return MostLinkedOf(state, job, id, is_there) >= job.row.spec.devices;
+    }
+    const auto is_usable = [&](const Worker& worker) {
+      return state.free.entry(worker.device).device_class == id &&
+             Reaches(state, job, worker.device) && IsThere(state, worker, may_wait, now);
+    };
     const auto count = std::ranges::count_if(state.devices, [&](const Worker* worker) {
-      return worker != nullptr && state.free.entry(worker->device).device_class == id &&
-             Reaches(state, job, worker->device) && IsThere(state, *worker, may_wait, now);
+      return worker != nullptr && is_usable(*worker);
     });
-    return count >= job.row.spec.devices;
+    return count >= job.row.spec.devices && MayHaveHosts(state, job, is_usable);
   });
 }
 

@@ -3,7 +3,8 @@
 //
 // A failure that may be its device's keeps the job away from that device; of an exclusive job from
 // the host. So it is while others that fit are free, or will be in a few minutes. Where there are
-// none it may have the devices again, the one that it failed on first before the rest.
+// none, it may have the devices again, the one that it failed on first before the rest. So it is
+// where its owner's quota is too small for the other hosts of an exclusive job.
 //
 // The next attempt follows after a pause: 1 s, and twice that of the failure before, up to 5 min.
 // An attempt that gets further than all before it begins the count anew. The job stays in the queue

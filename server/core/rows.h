@@ -154,6 +154,7 @@ struct RankRow {
   bool ended_by_stop =
       false;  // its end is the doing of our StopRank: never the cause of the attempt's outcome
   base::WallMicros ended_at = 0;  //
+  int64_t held_devices = 1;       // that count as its owner's while it has its own (held.h)
 };
 
 // One worker and its one device: the site's inventory, LOST ones included.
@@ -207,9 +208,9 @@ struct LeaseRow {
   base::WallMicros over_at = 0;  // its time has passed and its jobs have ended; 0: not yet
 };
 
-// Devices that one attempt had, and that are free again.
+// Devices that one attempt or one lease had, and that are free again.
 struct UseRow {
-  std::string user;  // whose job it was
+  std::string user;  // whose it was
   int64_t devices = 0;
   base::WallMicros from = 0;
   base::WallMicros to = 0;

@@ -25,9 +25,11 @@ std::optional<int64_t> Limit(const Options& options, const Job& job) {
   return std::min(*seconds, kLongestSeconds) * kMicrosPerSecond + options.stop_grace_us;
 }
 
+// That the queue may go by.
 const job::TimeEstimate* PredictedTime(const Job& job) {
-  if (!job.row.prediction || !job.row.prediction->time) return nullptr;
-  return &*job.row.prediction->time;
+  const auto& prediction = job.row.prediction;
+  return prediction && prediction->time && !prediction->time->claimed ? &*prediction->time
+                                                                      : nullptr;
 }
 
 // Since when the gang is being stopped, on the steady clock.

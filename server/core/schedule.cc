@@ -6,6 +6,7 @@
 #include "server/core/choice.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
+#include "server/core/held.h"
 #include "server/core/holds.h"
 #include "server/core/inspect.h"
 #include "server/core/leases.h"
@@ -78,9 +79,8 @@ class Pass {
       candidates.pop_back();
       auto next = FirstShortEnough(*candidate.lane);
       if (next && *next == candidate.place) {
-        const std::optional<int64_t> room = quotas_.RoomForLast(*candidate.lane);
         Job& job = turn_.state.jobs.at(next->job);
-        if (!TryToPlace(*candidate.lane->kind, job, room)) continue;
+        if (!TryToPlace(*candidate.lane->kind, job, nullptr)) continue;
         next = FirstShortEnough(*candidate.lane);
       }
       if (!next) continue;
@@ -95,7 +95,7 @@ class Pass {
     const std::optional<int64_t> room = quotas_.RoomFor(*first.lane, place);
     if (!FitsIn(room, first.length)) return GoOn(kind, std::next(head));
     const bool is_last_of_kind = kind.heads.size() == 1 && first.lane->jobs.size() == 1;
-    if (TryToPlace(kind, *first.job, room)) {
+    if (TryToPlace(kind, *first.job, &place)) {
       // The next job of its lane has moved up.
       if (!is_last_of_kind) GoOn(kind, kind.heads.upper_bound(place));
       return;
@@ -108,7 +108,7 @@ class Pass {
   void Hold(const Queue::Kind& kind, const Job& job) {
     const bool may_take = MayTake(job.place());
     if (!may_take && holds_.AllAreWhole()) return;
-    holds_.Add(job, !may_take || PreemptFor(turn_, holds_, job));
+    holds_.Add(job, !may_take || PreemptFor(turn_, holds_, job, quotas_.MostFor(job)));
     Of(kind).holds = true;
   }
 
@@ -221,8 +221,8 @@ class Pass {
     return FirstWithin(GapsFor(*lane.kind), lane);
   }
 
-  // `room`: for how long its owner's quota lets it.
-  bool TryToPlace(const Queue::Kind& kind, Job& job, std::optional<int64_t> room) {
+  // `place`: of the job, for its owner's quota; null: behind all.
+  bool TryToPlace(const Queue::Kind& kind, Job& job, const Place* place) {
     if (kind.demand->devices > MostFree()) return false;
     OfKind& of_kind = Of(kind);
     if (of_kind.HasRefused(job.longest_run)) return false;
@@ -233,9 +233,10 @@ class Pass {
       return false;
     }
     const ClassId id = turn_.state.free.entry(devices.front()).device_class;
-    const Options& options = turn_.state.options;
-    if (!FitsIn(room, LongestRunOn(options, job, turn_.state.free.pools()[id].device_class)))
-      return false;
+    const auto room = quotas_.RoomWith(job, HeldWith(turn_.state, job, devices), place);
+    const auto length =
+        LongestRunOn(turn_.state.options, job, turn_.state.free.pools()[id].device_class);
+    if (!FitsIn(room, length)) return false;
     LeaveQueue(turn_.state, job);
     if (NeedsInspection(turn_.state, job)) {
       InspectFirst(turn_, job);

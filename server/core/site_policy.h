@@ -8,19 +8,11 @@
 #include <optional>
 #include <string>
 
+#include "common/job/user_policy.h"
+
 namespace trainctl::core {
 
-// nullopt: any number.
-struct UserPolicy {
-  std::optional<int64_t> max_running_devices;     // at once; jobs under a lease count for nothing
-  std::optional<int64_t> max_queued_jobs;         // that wait at once
-  std::optional<int64_t> max_time_limit_seconds;  // then each job must have a time limit
-  std::optional<int64_t> max_leased_devices;      // of all the user's leases, at any time
-  int64_t min_priority = 0;                       // of what a job may ask for
-  int64_t max_priority = 100;                     //
-  std::optional<int64_t> max_calls_per_second = 1000;  // of the API and the dashboard together
-  int64_t max_call_burst = 10'000;                     // at once, before they are counted so
-};
+using job::UserPolicy;
 
 // Use counts for a fair share until it is so many half-lives old.
 constexpr int64_t kHalfLives = 10;

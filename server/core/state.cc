@@ -29,6 +29,8 @@ std::vector<std::string> EndedJobs(const State& state, const job::JobSpec& spec,
   if (!inspection || !inspection->output) return ended;
   const std::optional<job::FolderOwner>& owner = inspection->output->owner;
   if (owner && owner->site == state.site) add(owner->job);
+  for (const job::OverlappingFolder& other : inspection->output->overlaps)
+    if (other.owner.site == state.site) add(other.owner.job);
   return ended;
 }
 
@@ -146,7 +148,9 @@ job::SiteDevice SiteDeviceOf(const WorkerRow& worker) {
           device.compute_capability,
           device.threads,
           device.labels,
-          device.host_memory_bytes};
+          device.host_memory_bytes,
+          device.uuid,
+          device.links};
 }
 
 std::vector<job::SiteDevice> Site(const State& state) {

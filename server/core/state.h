@@ -16,6 +16,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/ids.h"
+#include "common/job/constraint.h"
 #include "common/job/host_rules.h"
 #include "common/job/lease_state.h"
 #include "common/job/outcome.h"
@@ -83,7 +84,7 @@ struct LiveAttempt {
   bool may_give_way = false;  // it is preemptible, and has had its minimum (preempt.h)
   bool is_overdue = false;    // it was stopped, and has not ended in the time that it had
   std::optional<base::SteadyMicros> told_deadline;  // to its workers, last (last_moment.h)
-  int64_t given_back = 0;                           // of its devices, before its end (gang.cc)
+  int64_t held = 0;  // devices, now, as they count (held.h); some are given back early (gang.cc)
 };
 
 // Where a QUEUED job waits. kNone: it can't be read, and waits for its cancellation. kLeased: for
@@ -106,6 +107,9 @@ struct Reach {
   struct Part {
     placement::DeviceSet devices;
     ReachCount count;
+    // Where the job asks for links (linked_gangs.h), the most of one host that are linked so, not
+    // above its number: leased ones are counted with those of no lease, or only open ones.
+    int64_t linked = 0, open_linked = 0;
   };
   int64_t version = -1;  // of State::free, when it was found
   std::map<placement::ClassId, Part> parts;
@@ -116,6 +120,12 @@ struct Usable {
   int64_t version = -1;  // of State::free
   int64_t lease = 0;     // of the job
   std::vector<placement::ClassId> possible, classes;
+};
+
+// The fewest devices that an exclusive job could hold (held.h), while that is the same.
+struct LeastOfHosts {
+  int64_t version = -1;  // of State::free
+  int64_t devices = 0;
 };
 
 // What its attempts before mean for the job's next (retry.h).
@@ -143,7 +153,10 @@ struct Job {
   std::map<base::JobId, job::After> follows;  // that have not ended (dependencies.h)
   mutable std::vector<Suits> suits;           // by class, of `demand`: found when first asked for
   mutable Usable usable;                      // as it was asked for last
-  mutable std::optional<bool> names_workers;  // its constraints do; found when first asked for
+  mutable LeastOfHosts least_held;            // as it was asked for last
+  // Its constraints name workers, or ask for links; found when first asked for (linked_gangs.h).
+  mutable std::optional<bool> names_workers;
+  mutable std::optional<job::Constraint> links;
   // Where its constraints name workers, or rules of hosts keep it away; found when first asked for,
   // and shared by jobs that name the same. null: it may go anywhere.
   mutable std::shared_ptr<const Reach> reach;
@@ -160,9 +173,7 @@ struct Job {
   // In its place in the queue, of its owner or kLifted (fair_share.h); null: 0.
   const int64_t* share = nullptr;
 
-  Place place() const {
-    return {row.spec.resources.priority, row.id, share == nullptr ? 0 : *share};
-  }
+  Place place() const { return {job::PriorityOf(row.spec), row.id, share == nullptr ? 0 : *share}; }
 };
 
 // The worker's last word on its device. kUnknown: none since a rank of ours started there.
@@ -227,7 +238,7 @@ struct Lease {
 // By priority, the highest first; no set is empty.
 using JobsOfUser = std::map<int64_t, std::set<base::JobId>, std::greater<>>;
 
-// What a user's live jobs hold, as quotas count it.
+// What a user's live jobs hold (held.h).
 struct Held {
   int64_t devices = 0;
   std::map<base::SteadyMicros, int64_t> coming;  // of those, by when their jobs are expected to end
@@ -302,8 +313,8 @@ const Job* FindJob(const State& state, base::JobId job);
 // Whether the site's backup was written before the number was given, if it was.
 bool IsInGap(const State& state, base::JobId job);
 
-// Of the jobs of this coordinator that the spec names or whose output.dir was found to be its own:
-// those that have ended. It may take over their folder.
+// Jobs of this coordinator that have ended, and that the spec names or whose folder its output.dir
+// is or overlaps. It may take over their folder.
 std::vector<std::string> EndedJobs(const State& state, const job::JobSpec& spec,
                                    const std::optional<job::Inspection>& inspection);
 

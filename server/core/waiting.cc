@@ -12,6 +12,7 @@
 #include "server/core/dependencies.h"
 #include "server/core/inspect.h"
 #include "server/core/leases.h"
+#include "server/core/linked_gangs.h"
 #include "server/core/loan.h"
 #include "server/core/quota.h"
 #include "server/core/reach.h"
@@ -46,14 +47,31 @@ std::string Devices(int64_t count) {
   return std::to_string(count) + (count == 1 ? " device" : " devices");
 }
 
-// " (host =node1; not on b: data.path: …)", where the job names workers or rules keep it away.
+// " (gpu.links =NVLink, host =node1; not on b: data.path: …)", where the job asks for links, names
+// workers or rules keep it away.
 std::string WithWhom(const State& state, const Job& job) {
-  std::string text = job::WorkersText(job.row.spec);
+  std::string text = LinksText(job);
+  if (const std::string workers = job::WorkersText(job.row.spec); !workers.empty())
+    text += (text.empty() ? "" : ", ") + workers;
   if (const std::string why = WhyBarred(state, job); !why.empty())
     text += (text.empty() ? "not on " : "; not on ") + why;
   if (const std::string where = AvoidedText(job); !where.empty())
     text += (text.empty() ? "not on " : "; not on ") + where;
   return text.empty() ? "" : " (" + text + ")";
+}
+
+// Where devices that are linked as the job asks are too few: "; the site has at most 2 such".
+std::string LinkedShortage(const State& state, const Job& job, const std::string& whole) {
+  const Reach* reach = LinksOf(job) ? ReachOf(state, job) : nullptr;
+  int64_t most = 0;
+  for (size_t id = 0; reach != nullptr && id < state.free.pools().size(); ++id) {
+    const Reach::Part* part = PartOf(*reach, static_cast<ClassId>(id));
+    if (part != nullptr && state.free.pools()[id].device_class.lease == job.lease)
+      most = std::max(most, part->linked);
+  }
+  if (most == 0 || most >= job.row.spec.devices) return "";
+  return "; of devices of one host that are linked so " + whole + " has " +
+         (most == 1 ? "none" : "at most " + std::to_string(most));
 }
 
 // Why no class will ever do for the job as the site is.
@@ -74,6 +92,8 @@ std::string WhyUnplaceable(const State& state, const Job& job) {
     const ReachCount count = CountOf(state, job, static_cast<ClassId>(id));
     most = std::max(most, count.total + count.leased);
   }
+  if (const std::string shortage = LinkedShortage(state, job, whole); !shortage.empty())
+    return "needs " + Devices(spec.devices) + WithWhom(state, job) + shortage;
   const std::string barred = WhyBarred(state, job);
   if (most == 0 && has_device && !barred.empty())
     return "no worker of " + whole + " lets it run: not on " + barred;
@@ -93,16 +113,39 @@ std::string Wanted(const State& state, const Job& job) {
   return hosts + WithWhom(state, job);
 }
 
+// Of jobs that have what the first one waits for: "; when j1 ends is not known (it has no time
+// limit)". Nobody passes it then.
+std::string WhoseEndIsNotKnown(const State& state, const Job& first) {
+  const std::vector<ClassId> wanted = WantedClasses(state, first);
+  std::string text;
+  int64_t others = 0;
+  for (const auto& [id, live] : state.live) {
+    const ClassId own = state.free.entry(live->attempt->ranks.front().device).device_class;
+    if (live->attempt->expected_end || std::ranges::count(wanted, own) == 0) continue;
+    if (text.empty()) {
+      text = "; when " + base::ToString(id) + " ends is not known (it has no time limit)";
+    } else {
+      ++others;
+    }
+  }
+  if (others == 0) return text;
+  return text + ", nor of " + std::to_string(others) + (others == 1 ? " other" : " others");
+}
+
 std::string BehindWhom(const State& state, const Job& job, const Ahead& ahead, const Now& now) {
   const Job& blocker = *ahead.blocker;
   std::string text =
       "behind " + base::ToString(blocker.row.id) + ", which waits for " + Wanted(state, blocker);
   int64_t rest = 0;
+  bool could_pass = false;  // were it known when that one starts
   for (const ClassId id : WantedClasses(state, job)) {
     const Hold* hold = ahead.holds.Find(id, blocker.row.id);
-    if (hold != nullptr && hold->start) rest = std::max(rest, *hold->start - now.steady);
+    if (hold == nullptr) continue;
+    could_pass |= !hold->start && FreeOf(state, job, id) >= job.row.spec.devices;
+    rest = std::max(rest, hold->start.value_or(now.steady) - now.steady);
   }
   if (rest > 0) text += ", " + AboutMinutes(rest) + " more";
+  if (could_pass && !job.row.spec.exclusive) text += WhoseEndIsNotKnown(state, blocker);
   const int64_t minutes = MinutesThatPass(state, job, ahead, now);
   if (minutes == 0) return text;
   return text + "; a time limit of at most " + std::to_string(minutes) +
@@ -348,7 +391,7 @@ std::vector<ClassId> SuitableClasses(const State& state, const Job& job, bool an
     const bool is_enough = any_lease && lease != 0
                                ? count.total > 0
                                : count.total + count.leased >= job.row.spec.devices;
-    if (!is_enough) continue;
+    if (!is_enough || (!any_lease && !HasGang(state, job, static_cast<ClassId>(id)))) continue;
     usable.push_back(static_cast<ClassId>(id));
     if (job.suits[id] == Suits::kYes) roomy.push_back(static_cast<ClassId>(id));
   }
@@ -361,7 +404,8 @@ const Usable& UsableOf(const State& state, const Job& job) {
   usable = {state.free.version(), job.lease, SuitableClasses(state, job, false), {}};
   std::ranges::copy_if(usable.possible, std::back_inserter(usable.classes), [&](ClassId id) {
     const ReachCount count = CountOf(state, job, id);
-    return count.total - count.drained >= job.row.spec.devices;
+    return count.total - count.drained >= job.row.spec.devices &&
+           HasGang(state, job, id, /*open=*/true);
   });
   return usable;
 }
@@ -392,7 +436,7 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   const Lease* lease = FindLease(state, job.lease);
   const bool may_be_told = lease == nullptr || IsOpen(*lease);
   if (possible.empty() && may_be_told) return WhyUnplaceable(state, job);
-  if (ExceedsQuota(state.options.policy, job.row)) return ExceedsReason(state, job);
+  if (ExceedsQuota(state, job)) return ExceedsReason(state, job);
   if (job.lane == Lane::kFollowing) return FollowingReason(state, job);
   if (job.lane == Lane::kBounded) return GroupReason(state, job);
   if (job.lane == Lane::kUninspected) return InspectionReason(state, job, now);
@@ -402,7 +446,9 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   if (usable.empty())
     return "waits for " + Wanted(state, job) + ": " + WhoTook(state, job, possible, now);
   const Ahead ahead = LookAhead(state, job, now);
-  if (!ahead.quotas.Yields(job)) return QuotaReason(state, job, ahead.quotas, now);
+  const int64_t too_many = TooManyFor(job, state, ahead.holds, ahead.quotas, now);
+  if (!ahead.quotas.Yields(job) || too_many > 0)
+    return QuotaReason(state, job, ahead.quotas, now, too_many);
   if (ahead.blocker != nullptr) return BehindWhom(state, job, ahead, now);
   if (spec.exclusive) return "waits for " + Wanted(state, job) + Obstacles(state, job, usable, now);
   const auto best =
@@ -411,8 +457,9 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
       });
   return "waits for " + Wanted(state, job) + ": " + std::to_string(FreeOf(state, job, best)) +
          " of " + std::to_string(CountOf(state, job, best).total) + " free" +
-         WhoKeeps(ahead.holds, best, job) + WhoHas(state, job, best, now) +
-         WhoLeased(state, job, best, now) + WhatFitsBefore(state, job, ahead, now);
+         FreeLinkedText(state, job, best) + WhoKeeps(ahead.holds, best, job) +
+         WhoHas(state, job, best, now) + WhoLeased(state, job, best, now) +
+         WhatFitsBefore(state, job, ahead, now);
 }
 
 }  // namespace trainctl::core

@@ -63,6 +63,7 @@ void Handle(Turn& turn, const WorkerStreamLost& event) {
   worker.row.last_seen = turn.now.wall - (turn.now.steady - worker.away_since);
   turn.Persist(worker.row);
   UpdateFree(turn, worker);
+  turn.placement_may_change = true;  // who counted on its device starts later, and may be passed
   if (Job* job = HolderJob(turn.state, worker)) EndAttemptIfSettled(turn, *job);
 }
 

@@ -9,6 +9,7 @@
 #include "common/base/version.h"
 #include "server/auth/call_rate.h"
 #include "server/auth/listen_address.h"
+#include "server/auth/sign_ins.h"
 #include "server/auth/site_keys.h"
 #include "server/coordinator/backup_thread.h"
 #include "server/coordinator/coordinator.h"
@@ -56,6 +57,22 @@ base::Result<std::vector<auth::ListenAddress>> AddressesOf(const Options& option
   return std::vector{*local, *listen};
 }
 
+// The one without TLS first.
+base::Result<std::vector<auth::ListenAddress>> DashboardsOf(const Options& options) {
+  std::vector<auth::ListenAddress> addresses;
+  if (!options.dashboard.empty()) {
+    const auto local = auth::ParseListenAddress(options.dashboard, "--dashboard");
+    if (!local) return local.error();
+    addresses.push_back(*local);
+  }
+  if (!options.dashboard_tls.empty()) {
+    const auto tls = auth::ParseTlsAddress(options.dashboard_tls, "--dashboard-tls");
+    if (!tls) return tls.error();
+    addresses.push_back(*tls);
+  }
+  return addresses;
+}
+
 base::Result<std::unique_ptr<auth::SiteKeys>> KeysOf(const Options& options,
                                                      const base::Clock& clock, EventLog& log) {
   if (options.site_keys.empty()) return std::unique_ptr<auth::SiteKeys>();
@@ -72,6 +89,13 @@ base::Result<core::SitePolicy> PolicyOf(const Options& options) {
   return core::ReadSitePolicy(*text, options.policy_file);
 }
 
+core::Options OptionsOf(const Options& options, core::SitePolicy policy) {
+  return {.max_queued_jobs_of_user = options.bounds.queued_jobs,
+          .longest_lease_us = options.bounds.lease_seconds * 1'000'000,
+          .policy = std::move(policy),
+          .lent_until = options.lent_until};
+}
+
 auth::CallRate::BoundOf RatesOf(core::SitePolicy policy) {
   return [policy = std::move(policy)](const std::string& user) {
     const core::UserPolicy granted = policy.Of(user);
@@ -83,18 +107,19 @@ auth::CallRate::BoundOf RatesOf(core::SitePolicy policy) {
 
 // In order of construction: what is used stands before its users.
 struct Daemon::Parts {
-  Parts(const Options& options, const base::Clock& clock, EventLog& log_,
+  Parts(const Options& options, const base::Clock& clock_, EventLog& log_,
         std::unique_ptr<store::Store> store_, std::unique_ptr<store::Reader> loop_reader,
         std::unique_ptr<store::Reader> reader, core::SitePolicy policy)
       : log(log_),
+        clock(clock_),
         meters(clock),
         rate(clock, RatesOf(policy)),
         store(std::make_unique<MeteredStore>(std::move(store_), meters)),
         own_reader(std::move(loop_reader)),
         logs(options.directory + "/logs"),
-        coordinator({loop, clock, *store, *own_reader, logs, log, options.bounds, std::move(policy),
-                     options.lent_until}),
         reads(loop, std::move(reader)),
+        coordinator({loop, clock, *store, *own_reader, reads, logs, log,
+                     OptionsOf(options, std::move(policy))}),
         backups(loop, options.directory) {}
 
   // From the outside in, so that whoever waits is answered.
@@ -113,36 +138,44 @@ struct Daemon::Parts {
     address = auth::ToString(addresses.front());
     if (addresses.back().tls) tls_address = auth::ToString(addresses.back());
   }
-  // Starts the dashboard. As Daemon::Start.
+  // Starts the dashboards, where there are to be any. As Daemon::Start.
   base::Status Serve(const Options& options, const std::string& version);
 
   EventLog& log;
+  const base::Clock& clock;
   meters::Meters meters;
   auth::CallRate rate;
   std::unique_ptr<store::Store> store;
   std::unique_ptr<store::Reader> own_reader;
   LogFiles logs;
   EventLoop loop;
-  Coordinator coordinator;
   ReadThread reads;
+  Coordinator coordinator;
   BackupThread backups;
-  std::unique_ptr<Dashboard> dashboard;  // null: none is served
-  std::unique_ptr<auth::SiteKeys> keys;  // null: no TLS
+  std::unique_ptr<auth::SiteKeys> keys;     // null: no TLS
+  std::unique_ptr<auth::SignIns> sign_ins;  // null: no dashboard with TLS
+  std::unique_ptr<Dashboard> dashboard;     // null: none is served
   std::unique_ptr<rpc::Server> server;
   std::string address, tls_address;
 };
 
 base::Status Daemon::Parts::Serve(const Options& options, const std::string& version) {
-  const auto address = auth::ParseListenAddress(options.dashboard, "--dashboard");
-  if (!address) return address.error();
+  const auto addresses = DashboardsOf(options);
+  if (!addresses) return addresses.error();
+  if (addresses->empty()) return base::Ok{};
   auto reader = store::OpenSqliteReader(options.directory);
   if (!reader) return reader.error();
-  auto started = Dashboard::Start(*address, std::move(*reader),
-                                  {loop, coordinator, log, meters, rate, version, options.policy});
+  if (!options.dashboard_tls.empty())
+    sign_ins = std::make_unique<auth::SignIns>(clock, keys->tokens());
+  auto started = Dashboard::Start(*addresses, std::move(*reader),
+                                  {loop, coordinator, log, clock, meters, rate, version,
+                                   options.policy, keys.get(), sign_ins.get()});
   if (!started) return started.error();
   dashboard = std::move(*started);
-  log.Info("dashboard", {{"address", dashboard->address()}});
-  return WriteAddress(options.dashboard_file, dashboard->address());
+  const auto& [local, tls] = dashboard->addresses();
+  if (!local.empty()) log.Info("dashboard", {{"address", local}});
+  if (!tls.empty()) log.Info("dashboard_with_tls", {{"address", tls}});
+  return WriteAddress(options.dashboard_file, local);
 }
 
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -174,15 +207,13 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
   parts->loop.Start();
   const std::string version =
       std::string(base::Version()) + " (" + std::string(base::Commit()) + ")";
-  if (!options.dashboard.empty()) {
-    const base::Status serves = parts->Serve(options, version);
-    if (!serves) return serves.error();
-  }
-  auto server =
-      rpc::Server::Start(std::move(*addresses),
-                         {parts->loop, parts->reads, parts->backups, parts->coordinator, log,
-                          version, parts->meters, parts->rate, options.policy, options.bounds,
-                          parts->dashboard ? parts->dashboard->address() : "", parts->keys.get()});
+  const base::Status serves = parts->Serve(options, version);
+  if (!serves) return serves.error();
+  auto server = rpc::Server::Start(
+      std::move(*addresses), {parts->loop, parts->reads, parts->backups, parts->coordinator, log,
+                              version, parts->meters, parts->rate, options.policy, options.bounds,
+                              parts->dashboard ? parts->dashboard->addresses() : rpc::Dashboards(),
+                              parts->keys.get(), parts->sign_ins.get()});
   if (!server) return server.error();
   parts->server = std::move(*server);
   parts->Name(parts->server->addresses());
@@ -228,7 +259,11 @@ const std::string& Daemon::address() const { return parts_->address; }
 const std::string& Daemon::tls_address() const { return parts_->tls_address; }
 
 std::string Daemon::dashboard() const {
-  return parts_->dashboard ? parts_->dashboard->address() : "";
+  return parts_->dashboard ? parts_->dashboard->addresses().local : "";
+}
+
+std::string Daemon::dashboard_tls() const {
+  return parts_->dashboard ? parts_->dashboard->addresses().tls : "";
 }
 
 }  // namespace trainctl::coordinator

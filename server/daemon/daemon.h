@@ -38,6 +38,7 @@ class Daemon {
   const std::string& tls_address() const;
   // Likewise; empty: none is served.
   std::string dashboard() const;
+  std::string dashboard_tls() const;
 
  private:
   struct Parts;

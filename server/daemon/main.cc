@@ -96,7 +96,8 @@ int Init(trainctl::coordinator::InitOptions options) {
   const std::string& keys = options.directory;
   std::cout << "This site's keys are in " << keys << ". Only ca.pem is for others.\n"
             << "Start the coordinator:\n"
-            << "  traincoordinator --dir SITE --site-keys " << keys << " --listen 0.0.0.0:7443\n"
+            << "  traincoordinator --dir SITE --site-keys " << keys
+            << " --listen 0.0.0.0:7443 --dashboard-tls 0.0.0.0:7444\n"
             << "You are its admin with the token in " << keys << "/admin.token:\n"
             << "  trainctl context add admin --address " << options.hosts.front() << ":7443 --ca "
             << keys << "/ca.pem --token-file " << keys << "/admin.token\n"

@@ -26,6 +26,8 @@ constexpr const char* kDescription =
     "  traincoordinator --dir ./site --site-keys ./keys --listen 0.0.0.0:7443\n"
     "  ssh -L 7070:127.0.0.1:7070 HOST                                reach it from a laptop\n"
     "  traincoordinator --dir ./site --dashboard 127.0.0.1:7080       with pages for a browser\n"
+    "  traincoordinator --dir ./site --site-keys ./keys --listen 0.0.0.0:7443 --dashboard-tls "
+    "0.0.0.0:7444\n"
     "\n"
     "The coordinator of a site: accepts jobs, places them on the workers' devices, keeps their "
     "states, metrics and\n"
@@ -198,8 +200,13 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
              "Serve the dashboard and /metrics for Prometheus on this loopback address; port 0: "
              "the kernel chooses")
           ->type_name("HOST:PORT");
+  app.add_option("--dashboard-tls", options.dashboard_tls,
+                 "Serve both with TLS, by --site-keys, on any address: people sign in by trainctl "
+                 "ui or a token, programs bring a token")
+      ->type_name("HOST:PORT")
+      ->needs("--site-keys");
   app.add_option("--dashboard-file", options.dashboard_file,
-                 "Write the dashboard's HOST:PORT there once it listens; default: dashboard.addr "
+                 "Write --dashboard's HOST:PORT there once it listens; default: dashboard.addr "
                  "beside --address-file")
       ->type_name("FILE")
       ->needs(dashboard);

@@ -14,10 +14,11 @@ namespace trainctl::coordinator {
 struct Options {
   std::string listen = "127.0.0.1:7070";
   std::string site_keys;  // a folder (server/auth/site_keys.h): listen is with TLS; empty: without
-  std::string listen_local;  // beside TLS, without it; empty: nowhere
-  std::string directory;     // of the database and the logs
-  std::string address_file;  // empty: none
-  std::string dashboard;     // HOST:PORT; empty: none is served
+  std::string listen_local;   // beside TLS, without it; empty: nowhere
+  std::string directory;      // of the database and the logs
+  std::string address_file;   // empty: none
+  std::string dashboard;      // HOST:PORT; empty: none is served
+  std::string dashboard_tls;  // HOST:PORT, by the site's keys; empty: none is served
   std::string dashboard_file;
   auth::UnixPolicy policy;
   auth::UserBounds bounds;

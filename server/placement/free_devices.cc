@@ -105,7 +105,14 @@ void FreeDevices::SetLinks(DeviceId id, const job::Device& device) {
   entry.uuid = device.uuid;
   entry.numa_node = device.numa_node;
   entry.links = device.links;
+  ++version_;
   has_links_ |= !device.links.empty();
+}
+
+job::LinkKind FreeDevices::Link(DeviceId left, DeviceId right) const {
+  const Entry &one = entries_[left], &other = entries_[right];
+  return one.host == other.host ? job::LinkBetween(one.uuid, one.links, other.uuid, other.links)
+                                : job::LinkKind::kUnknown;
 }
 
 int64_t FreeDevices::Closeness(DeviceId left, DeviceId right) const {

@@ -90,6 +90,8 @@ class FreeDevices {
   const Entry& entry(DeviceId id) const { return entries_[id]; }
   // Those that are free, of all classes.
   const DeviceSet& free() const { return free_; }
+  // Between two devices; of those of two hosts it is not known.
+  job::LinkKind Link(DeviceId left, DeviceId right) const;
   // Whether any device ever told of links.
   bool has_links() const { return has_links_; }
   // How close two devices of one host are: more is closer. By their link, then by their NUMA node.

@@ -24,19 +24,41 @@ int64_t ClosenessTo(const FreeDevices& devices, DeviceId device, const std::vect
   return sum;
 }
 
-// The first device, then each time the one that is closest to those before.
-Group GrowFrom(const FreeDevices& devices, DeviceId first, std::vector<DeviceId> free,
-               size_t count) {
-  Group group{.devices = {first}, .closeness = 0};
-  std::erase(free, first);
-  while (group.devices.size() < count) {
-    const auto closest = std::ranges::max_element(
+// The first device, then each time the one that is closest to those before; linked to all of them,
+// where that is asked. Fewer than `count`: there are no more such.
+Group GrowFrom(const FreeDevices& devices, DeviceId first, std::vector<DeviceId> free, size_t count,
+               const job::Constraint* links = nullptr) {
+  Group group{.devices = {}, .closeness = 0};
+  for (auto next = std::ranges::find(free, first);;) {
+    const DeviceId chosen = *next;
+    group.closeness += ClosenessTo(devices, chosen, group.devices);
+    group.devices.push_back(chosen);
+    free.erase(next);
+    if (links != nullptr) {
+      std::erase_if(free, [&](DeviceId other) {
+        return !job::MeetsLink(*links, devices.Link(chosen, other));
+      });
+    }
+    if (group.devices.size() == count || free.empty()) return group;
+    next = std::ranges::max_element(
         free, {}, [&](DeviceId device) { return ClosenessTo(devices, device, group.devices); });
-    group.closeness += ClosenessTo(devices, *closest, group.devices);
-    group.devices.push_back(*closest);
-    free.erase(closest);
   }
-  return group;
+}
+
+// The closest that are linked so, by growing from each; where that finds none, any. Empty: there
+// are none.
+Group ClosestLinked(const FreeDevices& devices, const std::vector<DeviceId>& free, size_t count,
+                    const job::Constraint& links) {
+  Group best;
+  for (const DeviceId first : free) {
+    Group group = GrowFrom(devices, first, free, count, &links);
+    if (group.devices.size() < count) continue;
+    if (best.devices.empty() || group.closeness > best.closeness) best = std::move(group);
+  }
+  if (!best.devices.empty()) return best;
+  for (const size_t place : job::FindLinked(free.size(), count, LinkedBy(devices, links, free)))
+    best.devices.push_back(free[place]);
+  return best;
 }
 
 // The closest of the host's, by growing from each; of equal ones the lowest.
@@ -77,6 +99,28 @@ void Take(const FreeDevices& devices, Group group, std::vector<DeviceId>* taken)
 }
 
 }  // namespace
+
+job::AreLinked LinkedBy(const FreeDevices& devices, const job::Constraint& links,
+                        const std::vector<DeviceId>& ids) {
+  return [&](size_t i, size_t j) { return job::MeetsLink(links, devices.Link(ids[i], ids[j])); };
+}
+
+std::vector<DeviceId> PackLinked(const FreeDevices& devices, const FreeDevices::Pool& pool,
+                                 int64_t count, const job::Constraint& links) {
+  Group best;
+  int found = 0;
+  for (auto host = pool.by_count.lower_bound({count, std::string()});
+       host != pool.by_count.end() && found < kMostHosts; ++host) {
+    Group group =
+        ClosestLinked(devices, FreeOn(pool, host->second), static_cast<size_t>(count), links);
+    if (group.devices.empty()) continue;
+    ++found;
+    if (best.devices.empty() || group.closeness > best.closeness) best = std::move(group);
+  }
+  std::vector<DeviceId> taken;
+  Take(devices, std::move(best), &taken);
+  return taken;
+}
 
 std::vector<DeviceId> Pack(const FreeDevices& devices, const FreeDevices::Pool& pool,
                            int64_t count) {

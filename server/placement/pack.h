@@ -6,11 +6,21 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/job/linked_gang.h"
 #include "server/placement/free_devices.h"
 
 namespace trainctl::placement {
 
 std::vector<DeviceId> Pack(const FreeDevices& devices, const FreeDevices::Pool& pool,
                            int64_t count);
+
+// The same for a gang that asks for links (common/job/linked_gang.h): devices of one host, each two
+// of them linked so. Of hosts that have some, that with the best links, then the fullest.
+std::vector<DeviceId> PackLinked(const FreeDevices& devices, const FreeDevices::Pool& pool,
+                                 int64_t count, const job::Constraint& links);
+
+// Whether each two of these are linked so, by their places.
+job::AreLinked LinkedBy(const FreeDevices& devices, const job::Constraint& links,
+                        const std::vector<DeviceId>& ids);
 
 }  // namespace trainctl::placement

@@ -6,6 +6,7 @@
 #include "common/job/job_json.h"
 #include "common/wire/artifact.h"
 #include "common/wire/earlier_runs.h"
+#include "common/wire/output_removal.h"
 #include "server/coordinator/comparison.h"
 #include "server/coordinator/earlier_runs.h"
 #include "server/coordinator/questions.h"
@@ -105,10 +106,10 @@ void EncodeSubmitted(const coordinator::Submitted& submitted, v1::SubmitResponse
 
 }  // namespace
 
-CoordinatorService::CoordinatorService(Backend& backend, std::string version, std::string dashboard)
+CoordinatorService::CoordinatorService(Backend& backend, std::string version, Dashboards dashboards)
     : backend_(backend),
       version_(std::move(version)),
-      dashboard_(std::move(dashboard)),
+      dashboards_(std::move(dashboards)),
       methods_(backend,
                *v1::SubmitRequest::descriptor()->file()->FindServiceByName("Coordinator")) {
   Add("Submit", &CoordinatorService::Submit);
@@ -116,6 +117,7 @@ CoordinatorService::CoordinatorService(Backend& backend, std::string version, st
   Add("Get", &CoordinatorService::Get);
   Add("Cancel", &CoordinatorService::Cancel);
   Add("Remove", &CoordinatorService::Remove);
+  Add("RemoveOutputs", &CoordinatorService::RemoveOutputs);
   Add("Compare", &CoordinatorService::Compare);
   Add("Inspect", &CoordinatorService::Inspect);
   Add("EarlierRuns", &CoordinatorService::EarlierRuns);
@@ -132,9 +134,11 @@ CoordinatorService::CoordinatorService(Backend& backend, std::string version, st
   Add("Workers", &CoordinatorService::Workers);
   Add("Audit", &CoordinatorService::Audit);
   Add("Backup", &CoordinatorService::Backup);
+  Add("SignIn", &CoordinatorService::SignIn);
   Add("CreateToken", &CoordinatorService::CreateToken);
   Add("ListTokens", &CoordinatorService::ListTokens);
   Add("RevokeToken", &CoordinatorService::RevokeToken);
+  Add("RevokeHost", &CoordinatorService::RevokeHost);
   methods_.AddStream<WatchStream>("Watch");
   methods_.AddStream<LogStream>("Logs");
   methods_.AddStream<MetricsStream>("Metrics");
@@ -184,7 +188,9 @@ void CoordinatorService::Get(UnaryCall& call, const v1::GetRequest* request,
   AskStore(
       {call}, AsItIs(request),
       [](const Permit&, store::Reader& reader, const v1::GetRequest* asked) {
-        return coordinator::ReadDetails(reader, asked->job());
+        store::TextsQuestion texts{.all = asked->all_texts()};
+        if (asked->has_texts_of_step()) texts.step = asked->texts_of_step();
+        return coordinator::ReadDetails(reader, asked->job(), texts);
       },
       [this, response](coordinator::Details details) {
         *response = views::EncodeDetails(backend_.coordinator, std::move(details));
@@ -201,6 +207,34 @@ void CoordinatorService::Remove(UnaryCall& call, const v1::RemoveRequest* reques
                                 v1::RemoveResponse* response) {
   ChangeJobs({call, Joined(request->jobs())}, request->jobs(), response,
              &coordinator::Coordinator::RemoveJobs);
+}
+
+void CoordinatorService::RemoveOutputs(UnaryCall& call, const v1::RemoveOutputsRequest* request,
+                                       v1::RemoveOutputsResponse* response) {
+  AskStoreThenLoop<std::vector<job::HostOutputs>>(
+      {call, request->job()}, AsItIs(request),
+      [](const Permit& permit, store::Reader& reader,
+         const v1::RemoveOutputsRequest* asked) -> base::Result<coordinator::JobOutputs> {
+        const auto job = coordinator::ReadOneJob(reader, asked->job());
+        if (!job) return job.error();
+        const base::Status theirs = permit.MayTouch(base::ToString(job->row.id), job->row.user);
+        if (!theirs) return theirs.error();
+        return coordinator::FindOutputs(reader, job->row);
+      },
+      [this, request, response](const Permit& permit, coordinator::JobOutputs outputs,
+                                auto answer) {
+        *response->mutable_job() = EncodeName(outputs.job, outputs.name);
+        response->set_output_dir(outputs.output_dir);
+        backend_.coordinator.RemoveOutputs(std::move(outputs), request->look_only(), permit.caller,
+                                           answer);
+      },
+      [response](const std::vector<job::HostOutputs>& hosts) {
+        for (const job::HostOutputs& host : hosts) {
+          v1::HostOutputs& told = *response->add_hosts();
+          told = wire::ToWire(host.answer);
+          told.set_host(host.host);
+        }
+      });
 }
 
 void CoordinatorService::Compare(UnaryCall& call, const v1::CompareRequest* request,
@@ -315,7 +349,8 @@ void CoordinatorService::Workers(UnaryCall& call, const v1::WorkersRequest* requ
       [this, response](const std::string& user) {
         *response = views::EncodeWorkersFor(user, backend_.coordinator);
         response->set_version(version_);
-        response->set_dashboard(dashboard_);
+        response->set_dashboard(dashboards_.local);
+        response->set_dashboard_tls(dashboards_.tls);
         response->set_site(backend_.coordinator.state().site);
       });
 }

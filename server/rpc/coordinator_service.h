@@ -5,14 +5,15 @@
 #include <string>
 
 #include "proto/trainctl.grpc.pb.h"
+#include "server/rpc/dashboards.h"
 #include "server/rpc/methods.h"
 
 namespace trainctl::rpc {
 
 class CoordinatorService {
  public:
-  // version: of the coordinator; dashboard: its address. Workers tells both.
-  CoordinatorService(Backend& backend, std::string version, std::string dashboard);
+  // version: of the coordinator. Workers tells it, and the dashboards.
+  CoordinatorService(Backend& backend, std::string version, Dashboards dashboards);
 
   grpc::Service* methods() { return &methods_; }
 
@@ -26,6 +27,8 @@ class CoordinatorService {
   void Get(UnaryCall& call, const v1::GetRequest* request, v1::GetResponse* response);
   void Cancel(UnaryCall& call, const v1::CancelRequest* request, v1::CancelResponse* response);
   void Remove(UnaryCall& call, const v1::RemoveRequest* request, v1::RemoveResponse* response);
+  void RemoveOutputs(UnaryCall& call, const v1::RemoveOutputsRequest* request,
+                     v1::RemoveOutputsResponse* response);
   void Compare(UnaryCall& call, const v1::CompareRequest* request, v1::CompareResponse* response);
   void Inspect(UnaryCall& call, const v1::InspectRequest* request, v1::InspectResponse* response);
   void EarlierRuns(UnaryCall& call, const v1::EarlierRunsRequest* request,
@@ -52,15 +55,18 @@ class CoordinatorService {
   // backup_call.cc
   void Backup(UnaryCall& call, const v1::BackupRequest* request, v1::BackupResponse* response);
   // token_calls.cc
+  void SignIn(UnaryCall& call, const v1::SignInRequest* request, v1::SignInResponse* response);
   void CreateToken(UnaryCall& call, const v1::CreateTokenRequest* request,
                    v1::CreateTokenResponse* response);
   void ListTokens(UnaryCall& call, const v1::ListTokensRequest* request,
                   v1::ListTokensResponse* response);
   void RevokeToken(UnaryCall& call, const v1::RevokeTokenRequest* request,
                    v1::RevokeTokenResponse* response);
+  void RevokeHost(UnaryCall& call, const v1::RevokeHostRequest* request,
+                  v1::RevokeHostResponse* response);
   Backend& backend_;
   const std::string version_;
-  const std::string dashboard_;
+  const Dashboards dashboards_;
   Methods<v1::Coordinator::Service> methods_;
 };
 

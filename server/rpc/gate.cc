@@ -43,14 +43,6 @@ std::string AddressOf(const std::string& peer) {
   return endpoint ? peer::ToString(*endpoint) : peer;
 }
 
-// Whose calls are counted together: a user's, else those of an address. On loopback all who can't
-// be proven are one.
-std::string PayerOf(const auth::Caller& caller) {
-  if (!caller.name.empty()) return caller.name;
-  if (!caller.tls) return auth::CallRate::kUnknown;
-  return "whoever calls from " + caller.address.substr(0, caller.address.rfind(':'));
-}
-
 // Workers of the site call when they must, and their number is bounded.
 bool IsWorkersOwn(const auth::Caller& caller, std::string_view rpc) {
   return caller.is_worker && auth::PermissionOf(rpc).worker;
@@ -64,7 +56,7 @@ base::Result<Permit> Gate::Admit(grpc::CallbackServerContext& context, std::stri
   const base::Status known = Identify(context, &caller);
   if (who != nullptr) *who = caller;
   if (!IsWorkersOwn(caller, rpc)) {
-    if (const auto refusal = rate_.Take(PayerOf(caller))) {
+    if (const auto refusal = rate_.Take(auth::PayerOf(caller))) {
       context.AddTrailingMetadata(wire::kRetryAfterMs, std::to_string(refusal->wait_ms));
       return refusal->error;
     }
@@ -72,8 +64,7 @@ base::Result<Permit> Gate::Admit(grpc::CallbackServerContext& context, std::stri
   if (!known) return known.error();
   const base::Status allowed = auth::CheckCall(caller, rpc);
   if (!allowed) return allowed.error();
-  const auth::TokenTable* tokens = caller.token == 0 ? nullptr : &keys_->tokens();
-  return Permit{std::move(caller), auth::PermissionOf(rpc).rpc, tokens};
+  return Permit{std::move(caller), auth::PermissionOf(rpc).rpc, keys_};
 }
 
 base::Status Gate::Identify(const grpc::CallbackServerContext& context, auth::Caller* caller) {
@@ -95,10 +86,8 @@ base::Status Gate::IdentifyByTls(const grpc::CallbackServerContext& context,
   if (const auto text = TokenOf(context)) {
     const auto token = keys_->tokens().Find(*text);
     if (!token) return token.error();
-    caller->name = token->joins ? "worker:" + token->owner : token->owner;
-    caller->role = token->role;
-    (token->joins ? caller->joins : caller->token) = token->id;
-    if (token->joins) caller->host = token->owner;
+    *caller = auth::CallerOf(*token);
+    caller->address = AddressOf(context.peer());
     return base::Ok{};
   }
   // gRPC has verified it at the handshake: only workers have certificates that are for clients.
@@ -109,10 +98,11 @@ base::Status Gate::IdentifyByTls(const grpc::CallbackServerContext& context,
                        "a token is needed: trainctl context add names the file of the one that an "
                        "admin gave"};
   }
-  const base::Status unexpired =
-      keys_->CheckUnexpired(Property(*connection, GRPC_X509_PEM_CERT_PROPERTY_NAME));
-  if (!unexpired) return unexpired;
-  caller->name = "worker:" + caller->host;
+  const auto made =
+      keys_->CheckCertificate(Property(*connection, GRPC_X509_PEM_CERT_PROPERTY_NAME));
+  if (!made) return made.error();
+  caller->certified_at = *made;
+  caller->name = auth::WorkersOf(caller->host);
   caller->is_worker = true;
   return base::Ok{};
 }

@@ -23,15 +23,18 @@ namespace trainctl::rpc {
 struct Permit {
   auth::Caller caller;
   std::string_view rpc;
-  const auth::TokenTable* tokens = nullptr;  // of a caller with a token: that table
+  const auth::SiteKeys* keys = nullptr;  // of a caller over TLS: by which it was let in
 
   // As auth::CheckOwner.
   base::Status MayTouch(std::string_view job, std::string_view owner) const {
     return auth::CheckOwner(caller, rpc, job, owner);
   }
-  // Of a call that stays open: kDenied where the caller's token was revoked since, or has expired.
+  // Of a call that goes on: kDenied where the caller's token was revoked since, or has expired, or
+  // the host of the caller's certificate was revoked.
   base::Status StillHolds() const {
-    return tokens == nullptr ? base::Status(base::Ok{}) : tokens->Check(caller.token);
+    if (caller.token != 0) return keys->tokens().Check(caller.token);
+    if (caller.certified_at != 0) return keys->CheckUnrevoked(caller.host, caller.certified_at);
+    return base::Ok{};
   }
 };
 

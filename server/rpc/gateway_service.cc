@@ -8,18 +8,20 @@ namespace trainctl::rpc {
 namespace {
 
 // A join token is used up before the certificate is told: who loses the answer needs another.
-base::Result<std::string> CertifyOnce(auth::SiteKeys* keys, const auth::Caller& caller,
+base::Result<std::string> CertifyOnce(auth::SiteKeys* keys, const Permit& permit,
                                       const std::string& request) {
+  const auth::Caller& caller = permit.caller;
   if (keys == nullptr || caller.host.empty()) {
     return base::Error{base::Code::kConflict,
                        "certificates are for workers that come over TLS: this one needs none"};
   }
+  if (const base::Status holds = permit.StillHolds(); !holds) return holds.error();
   auto certificate = keys->CertifyWorker(caller.host, request);
   if (!certificate || caller.joins == 0) return certificate;
   const base::Status used = keys->tokens().Revoke(caller.joins);
   if (used) return certificate;
   if (used.error().code != base::Code::kNotFound) return used.error();
-  return base::Error{base::Code::kDenied, "this join token was used already"};
+  return base::Error{base::Code::kDenied, "this join token was used already, or was revoked"};
 }
 
 }  // namespace
@@ -28,7 +30,7 @@ GatewayService::GatewayService(Backend& backend)
     : backend_(backend),
       methods_(backend,
                *v1::SubmitRequest::descriptor()->file()->FindServiceByName("WorkerGateway")) {
-  methods_.Add<v1::WorkerMessage, v1::CoordinatorMessage>(
+  methods_.Add<grpc::ByteBuffer, v1::CoordinatorMessage>(
       "Connect", [this](grpc::CallbackServerContext* context) { return Connect(context); });
   methods_.AddUnary<v1::CertifyRequest, v1::CertifyResponse>(
       "Certify", [this](UnaryCall& call, const v1::CertifyRequest* request,
@@ -36,7 +38,7 @@ GatewayService::GatewayService(Backend& backend)
   methods_.CheckComplete();
 }
 
-grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* GatewayService::Connect(
+grpc::ServerBidiReactor<grpc::ByteBuffer, v1::CoordinatorMessage>* GatewayService::Connect(
     grpc::CallbackServerContext* context) {
   auto* stream =
       new WorkerStream(backend_, *context);  // owns itself: deleted after gRPC's last callback
@@ -52,7 +54,7 @@ void GatewayService::Certify(UnaryCall& call, const v1::CertifyRequest* request,
   AskLoop<std::string>(
       {call}, [=] { return base::Result<std::string>(request->certificate_request()); },
       [this](const Permit& permit, const std::string& asked, auto answer) {
-        auto certificate = CertifyOnce(backend_.keys, permit.caller, asked);
+        auto certificate = CertifyOnce(backend_.keys, permit, asked);
         if (certificate)
           backend_.coordinator.RecordChange(permit.caller, "certify", permit.caller.host);
         answer(std::move(certificate));

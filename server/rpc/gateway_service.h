@@ -13,7 +13,7 @@ class GatewayService {
   grpc::Service* methods() { return &methods_; }
 
  private:
-  grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* Connect(
+  grpc::ServerBidiReactor<grpc::ByteBuffer, v1::CoordinatorMessage>* Connect(
       grpc::CallbackServerContext* context);
   void Certify(UnaryCall& call, const v1::CertifyRequest* request, v1::CertifyResponse* response);
 

@@ -26,6 +26,8 @@ namespace trainctl::rpc {
 namespace {
 
 constexpr auto kStopDeadline = std::chrono::seconds(2);
+constexpr auto kStalledPeriod =
+    std::chrono::seconds(1);  // in which clients that don't read are found
 constexpr int kMinStreamsPerConnection = 256;
 constexpr size_t kBufferBytes = size_t{1} << 30;  // of all connections; then gRPC ends streams
 constexpr size_t kMostStreams = 1024;
@@ -80,6 +82,16 @@ Connections::Bounds BoundsOf(const auth::UserBounds& bounds) {
   return all;
 }
 
+// Until nobody holds the budget any more.
+void EndStalledFromNowOn(const Backend& backend) {
+  backend.loop.Post([&loop = backend.loop, &meters = backend.meters,
+                     answers = std::weak_ptr<AnswerBudget>(backend.answers)] {
+    loop.Every(kStalledPeriod, [&meters, answers] {
+      if (const auto held = answers.lock()) held->EndStalled(meters.Now());
+    });
+  });
+}
+
 // nullopt: it is gone already.
 std::optional<Connection> Unproven(const peer::OpenFile& connection) {
   const auto client = peer::OtherEnd(connection.get());
@@ -113,12 +125,16 @@ struct Server::Services {
                 .gate = gate,
                 .meters = parts.meters,
                 .keys = parts.keys,
+                .sign_ins = parts.sign_ins,
                 .client_streams = StreamSet(
                     {.all = kMostStreams, .of_user = static_cast<size_t>(parts.bounds.streams)}),
-                .worker_streams = StreamSet({.all = kMostWorkers, .of_user = kMostWorkersOfUser})},
-        coordinator(backend, parts.version, parts.dashboard),
+                .worker_streams = StreamSet({.all = kMostWorkers, .of_user = kMostWorkersOfUser}),
+                .answers = parts.answers},
+        coordinator(backend, parts.version, parts.dashboards),
         gateway(backend),
-        health(backend.requests) {}
+        health(backend.requests) {
+    EndStalledFromNowOn(backend);
+  }
 
   // gRPC gets it once it is known whose it is.
   void Take(peer::OpenFile connection) {

@@ -9,14 +9,17 @@
 #include "common/base/result.h"
 #include "server/auth/call_rate.h"
 #include "server/auth/listen_address.h"
+#include "server/auth/sign_ins.h"
 #include "server/auth/site_keys.h"
 #include "server/auth/unix_policy.h"
 #include "server/auth/user_bounds.h"
 #include "server/coordinator/backup_thread.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
-#include "server/coordinator/read_thread.h"
+#include "server/coordinator/read_queue.h"
 #include "server/meters/meters.h"
+#include "server/rpc/answer_budget.h"
+#include "server/rpc/dashboards.h"
 #include "server/rpc/request_budget.h"
 
 namespace trainctl::rpc {
@@ -28,7 +31,7 @@ class Server {
   // What it serves; all outlive it.
   struct Parts {
     coordinator::EventLoop& loop;
-    coordinator::ReadThread& reads;
+    coordinator::ReadQueue& reads;
     coordinator::BackupThread& backups;
     coordinator::Coordinator& coordinator;
     coordinator::EventLog& log;
@@ -37,8 +40,10 @@ class Server {
     auth::CallRate& rate;
     auth::UnixPolicy policy = {};
     auth::UserBounds bounds = {};
-    std::string dashboard = {};      // its address; empty: none is served
-    auth::SiteKeys* keys = nullptr;  // needed by addresses with TLS
+    Dashboards dashboards = {};
+    auth::SiteKeys* keys = nullptr;     // needed by addresses with TLS
+    auth::SignIns* sign_ins = nullptr;  // needed by a dashboard with TLS
+    std::shared_ptr<AnswerBudget> answers = std::make_shared<AnswerBudget>(AnswerBudget::Bounds());
   };
 
   // At least one address. Listens when it returns, the loop may start later. kConflict: a port is

@@ -44,6 +44,17 @@ void StreamSet::EndOf(int64_t token, const base::Error& reason) {
   }
 }
 
+int64_t StreamSet::EndOfUser(const std::string& user, const base::Error& reason) {
+  const std::map<OpenStream*, Owner> streams = open_;
+  int64_t ended = 0;
+  for (const auto& [stream, owner] : streams) {
+    if (owner.user != user) continue;
+    stream->End(reason);
+    ++ended;
+  }
+  return ended;
+}
+
 void StreamSet::EndAll() {
   ended_ = true;
   const std::map<OpenStream*, Owner> streams = open_;

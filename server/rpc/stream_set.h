@@ -32,6 +32,8 @@ class StreamSet {
   void Remove(OpenStream* stream);
   // Ends those that are open by this token.
   void EndOf(int64_t token, const base::Error& reason);
+  // Ends this user's, and tells how many those were.
+  int64_t EndOfUser(const std::string& user, const base::Error& reason);
   // Ends all with kUnavailable, and whatever is added later.
   void EndAll();
   size_t size() const { return open_.size(); }

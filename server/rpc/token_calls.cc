@@ -1,4 +1,5 @@
-// The tokens of those who come over TLS: made, listed and revoked.
+// By what they come who come over TLS: tokens are made, listed and revoked, certificates revoked,
+// and browsers let in.
 #include "server/rpc/coordinator_service.h"
 #include "server/rpc/unary_call.h"
 
@@ -27,6 +28,25 @@ base::Result<auth::SiteKeys*> NeedKeys(auth::SiteKeys* keys) {
 }
 
 }  // namespace
+
+void CoordinatorService::SignIn(UnaryCall& call, const v1::SignInRequest*,
+                                v1::SignInResponse* response) {
+  AskLoop<std::string>(
+      {call},
+      [this]() -> base::Result<auth::SignIns*> {
+        if (backend_.sign_ins != nullptr) return backend_.sign_ins;
+        return base::Error{base::Code::kConflict,
+                           "this coordinator serves no dashboard with TLS: start it with "
+                           "--site-keys and --dashboard-tls"};
+      },
+      [](const Permit& permit, auth::SignIns* sign_ins, auto answer) {
+        answer(sign_ins->MakeCode(permit.caller));
+      },
+      [response](std::string code) {
+        response->set_code(std::move(code));
+        response->set_seconds(auth::SignIns::kCodeSeconds);
+      });
+}
 
 void CoordinatorService::CreateToken(UnaryCall& call, const v1::CreateTokenRequest* request,
                                      v1::CreateTokenResponse* response) {
@@ -68,6 +88,22 @@ void CoordinatorService::RevokeToken(UnaryCall& call, const v1::RevokeTokenReque
         answer(revoked);
       },
       [](base::Ok) {});
+}
+
+void CoordinatorService::RevokeHost(UnaryCall& call, const v1::RevokeHostRequest* request,
+                                    v1::RevokeHostResponse* response) {
+  AskLoop<int64_t>(
+      {call, request->host()}, [this] { return NeedKeys(backend_.keys); },
+      [this, request, response](const Permit& permit, auth::SiteKeys* keys, auto answer) {
+        const std::string& host = request->host();
+        const base::Status revoked = keys->RevokeHost(host);
+        if (!revoked) return answer(revoked.error());
+        backend_.coordinator.RecordChange(permit.caller, "revoke-host", host);
+        response->set_known(backend_.coordinator.state().hosts.contains(host));
+        answer(backend_.worker_streams.EndOfUser(auth::WorkersOf(host),
+                                                 keys->CheckUnrevoked(host, 0).error()));
+      },
+      [response](int64_t streams) { response->set_streams(streams); });
 }
 
 }  // namespace trainctl::rpc

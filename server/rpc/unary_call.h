@@ -15,6 +15,7 @@
 #include "server/rpc/request_reader.h"
 #include "server/rpc/status.h"
 #include "server/rpc/tell_refusal.h"
+#include "server/rpc/unread_answer.h"
 
 namespace trainctl::rpc {
 
@@ -56,9 +57,13 @@ class UnaryReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, Resp
  public:
   using Work = std::function<void(UnaryCall&, const Request*, Response*)>;
   UnaryReactor(Backend& backend, std::string_view rpc, Work work)
-      : UnaryCall(backend, rpc), work_(std::move(work)), reader_(*this, backend.requests) {}
+      : UnaryCall(backend, rpc),
+        work_(std::move(work)),
+        unread_(backend),
+        reader_(*this, backend.requests) {}
 
   void Begin(grpc::CallbackServerContext& context, std::string_view rpc) {
+    unread_.Of(context);
     if (Admit(context)) reader_.Read(user(), rpc, &request_);
   }
 
@@ -73,12 +78,16 @@ class UnaryReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, Resp
   }
   void Respond(const base::Status& status) override {
     if (!status) return this->Finish(ToGrpc(status));
+    reader_.Leave();
+    const base::Status held = unread_.Hold(user(), response_.ByteSizeLong());
+    if (!held) return this->Finish(ToGrpc(held.error()));
     this->StartWriteAndFinish(&response_, {}, grpc::Status::OK);
   }
 
   const Work work_;
   Request request_;
   Response response_;
+  UnreadAnswer unread_;
   RequestReader reader_;
 };
 

@@ -49,8 +49,9 @@ void WatchStream::Find() {
 void WatchStream::ReadChanged() {
   using Jobs = std::vector<store::StoredJob>;
   waiting_ = true;
-  const std::vector<base::JobId> jobs(changed_.begin(), changed_.end());
-  changed_.clear();
+  std::vector<base::JobId> jobs;
+  while (!changed_.empty() && jobs.size() < kMostViews)
+    jobs.push_back(changed_.extract(changed_.begin()).value());
   backend_.reads.Ask<Jobs>(
       user(), [jobs](store::Reader& reader) { return coordinator::ReadJobs(reader, jobs); },
       Later<Jobs>([this](Jobs stored) {

@@ -28,8 +28,10 @@ class WatchStream : public WriteStream<v1::WatchRequest, v1::JobView> {
   Backend& backend_;
   std::optional<coordinator::ChangeFeed::Subscription> subscription_;
   std::set<base::JobId> unfinished_;
+  // A client that reads nothing keeps few of them.
+  static constexpr size_t kMostViews = 16;
   std::set<base::JobId> changed_;  // to be read again
-  std::deque<v1::JobView> views_;  // to be written: at most one for each job
+  std::deque<v1::JobView> views_;  // to be written: at most one for each job, and kMostViews
   bool waiting_ = false;           // for an answer of the store
 };
 

@@ -12,6 +12,7 @@
 #include "common/wire/device.h"
 #include "common/wire/device_fault.h"
 #include "common/wire/host_rules.h"
+#include "common/wire/output_removal.h"
 #include "common/wire/rank_key.h"
 #include "common/wire/rank_report.h"
 #include "common/wire/texts.h"
@@ -89,6 +90,11 @@ void Write(const coordinator::AskInspect& command, v1::CoordinatorMessage* messa
 void Write(const coordinator::AskArtifact& command, v1::CoordinatorMessage* message) {
   *message->mutable_artifact() = wire::ToWire(command.question);
   message->mutable_artifact()->set_request_id(command.request_id);
+}
+
+void Write(const coordinator::AskOutputs& command, v1::CoordinatorMessage* message) {
+  *message->mutable_outputs() = wire::ToWire(command.question);
+  message->mutable_outputs()->set_request_id(command.request_id);
 }
 
 }  // namespace

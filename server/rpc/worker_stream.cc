@@ -1,11 +1,13 @@
 #include "server/rpc/worker_stream.h"
 
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/proto_buffer_reader.h>
 
 #include <utility>
 
 #include "common/wire/artifact.h"
 #include "common/wire/device_fault.h"
+#include "common/wire/output_removal.h"
 #include "common/wire/samples.h"
 #include "server/rpc/status.h"
 #include "server/rpc/worker_messages.h"
@@ -15,10 +17,11 @@ namespace trainctl::rpc {
 void WorkerStream::Begin(const base::Result<Permit>& permit) {
   if (!permit) return backend_.loop.Post(Refuse(permit.error()));
   host_ = permit->caller.host;
-  backend_.loop.Post([this, user = permit->caller.name] {
-    const base::Status added = backend_.worker_streams.Add(this, user);
+  backend_.loop.Post([this, permit = *permit] {
+    if (const base::Status holds = permit.StillHolds(); !holds) return Refuse(holds.error())();
+    const base::Status added = backend_.worker_streams.Add(this, permit.caller.name);
     if (!added) return Close(ToGrpc(added));
-    StartRead(&in_);
+    StartRead(&bytes_);
   });
 }
 
@@ -29,11 +32,23 @@ void WorkerStream::OnReadDone(bool ok) {
       Close(grpc::Status::OK);
     });
   }
-  backend_.loop.Post([this, step = Decode()] {
+  const base::Error unreadable = {
+      base::Code::kInvalid, "the message can't be read: expected a trainctl.v1.WorkerMessage"};
+  backend_.loop.Post([this, step = Parse() ? Decode() : Refuse(unreadable)] {
     if (closed_) return;
     step();
-    if (!closed_) StartRead(&in_);
+    if (!closed_) StartRead(&bytes_);
   });
+}
+
+bool WorkerStream::Parse() {
+  bool is_read = false;
+  {
+    grpc::ProtoBufferReader bytes(&bytes_);
+    is_read = in_.ParseFromZeroCopyStream(&bytes);
+  }
+  bytes_.Clear();
+  return is_read;
 }
 
 WorkerStream::Step WorkerStream::Decode() {
@@ -54,6 +69,7 @@ WorkerStream::Step WorkerStream::Decode() {
                                              DecodeInspection(result));
       };
     case v1::WorkerMessage::kArtifactResult: return DecodeArtifactResult();
+    case v1::WorkerMessage::kOutputsResult: return DecodeOutputsResult();
     case v1::WorkerMessage::kDeviceState:
       return [this, state = in_.device_state()] {
         backend_.coordinator.WorkerDeviceChanged(*this, {worker_, state.free(), state.reason()});
@@ -106,6 +122,17 @@ WorkerStream::Step WorkerStream::DecodeArtifactResult() {
   return [this, request_id = result->request_id(),
           piece = piece ? std::move(*piece) : job::ArtifactPiece(), error]() mutable {
     backend_.coordinator.WorkerReadArtifact(*this, worker_, request_id, std::move(piece), error);
+  };
+}
+
+WorkerStream::Step WorkerStream::DecodeOutputsResult() {
+  const v1::OutputsResult& result = in_.outputs_result();
+  auto removal = wire::FromWire(result.outputs());
+  const std::string error = removal ? result.error() : removal.error().message;
+  return [this, request_id = result.request_id(),
+          removal = removal ? std::move(*removal) : job::RemovalAnswer(), error]() mutable {
+    backend_.coordinator.WorkerRemovedOutputs(*this, worker_, request_id, std::move(removal),
+                                              error);
   };
 }
 

@@ -3,6 +3,7 @@
 // coordinator says waits in a bounded queue.
 #pragma once
 
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <cstddef>
@@ -16,7 +17,7 @@
 
 namespace trainctl::rpc {
 
-class WorkerStream : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>,
+class WorkerStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, v1::CoordinatorMessage>,
                      public OpenStream,
                      public coordinator::WorkerChannel {
  public:
@@ -41,11 +42,13 @@ class WorkerStream : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::Coord
  private:
   using Step = std::function<void()>;  // runs on the loop
 
+  bool Parse();  // what came, into in_
   Step Decode();
   Step DecodeHello();
   Step DecodeReport();
   Step DecodeLog();
   Step DecodeArtifactResult();
+  Step DecodeOutputsResult();
   Step Refuse(const base::Error& error);
   // What can't be read is said and skipped: a newer worker's message must not end its stream.
   Step Skip(const base::Error& error);
@@ -55,6 +58,7 @@ class WorkerStream : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::Coord
 
   Backend& backend_;
   grpc::CallbackServerContext& context_;
+  grpc::ByteBuffer bytes_;
   v1::WorkerMessage in_;
   std::string host_;    // of its certificate; empty: it needs none
   std::string worker_;  // of its Hello; the loop writes it while nothing is being read

@@ -3,8 +3,8 @@
 //
 // A subclass says in Pump what comes next: it calls Write once, or Close. Or it calls neither, and
 // pumps again when something happened. At most one message is on its way. So a slow reader holds
-// back nobody but itself, and nothing is queued for it. A stream owns itself: it is deleted on the
-// loop after gRPC's last callback.
+// back nobody but itself, and nothing is queued for it. One that reads nothing is cut off. A stream
+// owns itself: it is deleted on the loop after gRPC's last callback.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -18,6 +18,7 @@
 #include "server/rpc/backend.h"
 #include "server/rpc/request_reader.h"
 #include "server/rpc/status.h"
+#include "server/rpc/unread_answer.h"
 
 namespace trainctl::rpc {
 
@@ -31,11 +32,13 @@ class WriteStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, Message>,
       : loop_(backend.loop),
         streams_(backend.client_streams),
         gate_(backend.gate),
+        unread_(backend),
         reader_(*this, backend.requests) {}
 
   // Once, by whoever made it: where the caller may make the call the request is read, and the first
   // Pump follows on the loop.
   void Begin(grpc::CallbackServerContext& context, std::string_view rpc) {
+    unread_.Of(context);
     auto permit = gate_.Admit(context, rpc);
     if (!permit) return OnRequest(permit.error());
     permit_ = std::move(*permit);
@@ -47,6 +50,7 @@ class WriteStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, Message>,
   void OnWriteDone(bool ok) override {
     loop_.Post([this, ok] {
       writing_ = false;
+      unread_.Taken();
       if (!ok) return Close(grpc::Status::CANCELLED);
       PumpIfIdle();
     });
@@ -80,6 +84,8 @@ class WriteStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, Message>,
     Pump();
   }
   void Write(Message message) {
+    const base::Status held = unread_.Hold(permit_.caller.name, message.ByteSizeLong());
+    if (!held) return Close(ToGrpc(held.error()));
     writing_ = true;
     message_ = std::move(message);
     this->StartWrite(&message_);
@@ -123,6 +129,7 @@ class WriteStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, Message>,
   Permit permit_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Message message_;
+  UnreadAnswer unread_;
   bool opened_ = false;  // the request is there, or will not be
   bool cancelled_ = false;
   bool writing_ = false;

@@ -30,6 +30,7 @@ void ColumnWriter::Put(job::JobState state) { statement_.Put(job::Name(state)); 
 void ColumnWriter::Put(job::Outcome outcome) { statement_.Put(job::Name(outcome)); }
 void ColumnWriter::Put(job::DeviceKind kind) { statement_.Put(job::Name(kind)); }
 void ColumnWriter::Put(const job::Labels& labels) { Put(job::LabelsText(labels)); }
+void ColumnWriter::Put(const job::Links& links) { Put(job::LinksText(links)); }
 
 void ColumnWriter::Put(job::RunPhase phase) { statement_.Put(job::Name(phase)); }
 
@@ -86,6 +87,8 @@ void ColumnReader::Get(job::Labels& labels) {
   };
   GetNamed(labels, parse, "list of labels");
 }
+
+void ColumnReader::Get(job::Links& links) { GetNamed(links, job::ParseLinks, "list of links"); }
 
 void ColumnReader::Get(job::DeviceKind& kind) {
   GetNamed(kind, job::ParseDeviceKind, "device kind");

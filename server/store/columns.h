@@ -40,6 +40,7 @@ class ColumnWriter {
   void Put(job::Outcome outcome);
   void Put(job::DeviceKind kind);
   void Put(const job::Labels& labels);
+  void Put(const job::Links& links);
   void Put(core::Proof proof);
   void Put(job::RunPhase phase);
   void Put(const std::optional<job::Phase>& phase);  // empty where there is none
@@ -83,6 +84,7 @@ class ColumnReader {
   void Get(job::Outcome& outcome);
   void Get(job::DeviceKind& kind);
   void Get(job::Labels& labels);
+  void Get(job::Links& links);
   void Get(core::Proof& proof);
   void Get(job::RunPhase& phase);
   void Get(std::optional<job::Phase>& phase);

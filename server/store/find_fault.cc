@@ -9,6 +9,7 @@
 namespace trainctl::store {
 namespace {
 
+constexpr int64_t kMostDevices = 1'000'000;      // of a host
 constexpr int64_t kLastTime = int64_t{1} << 60;  // micros: beyond all calendars
 
 bool IsTime(base::WallMicros at) { return at >= 0 && at < kLastTime; }
@@ -30,6 +31,8 @@ std::string FindFaultOfRanks(const core::UnfinishedJob& job, const std::set<std:
     if (!own.insert(rank.worker).second || (!may_be_anothers && !taken->insert(rank.worker).second))
       return "two ranks are on '" + rank.worker + "'";
     if (!IsTime(rank.ended_at)) return name + " ended at " + std::to_string(rank.ended_at);
+    if (rank.held_devices < 0 || rank.held_devices > kMostDevices)
+      return name + " holds " + std::to_string(rank.held_devices) + " devices";
   }
   return "";
 }

@@ -77,6 +77,12 @@ struct MetricFilter {
   std::optional<job::MetricPoint> behind;  // only those that come behind this one
 };
 
+// Of which evaluations texts are read; neither: of the first and the last.
+struct TextsQuestion {
+  bool all = false;
+  std::optional<int64_t> step = {};
+};
+
 struct JobCounts {
   std::map<job::JobState, int64_t> states;
   std::map<job::Outcome, int64_t> outcomes;  // of those that are FINISHED
@@ -125,15 +131,18 @@ class Reader {
   virtual base::Result<std::vector<core::EventRow>> Events(base::JobId job) = 0;
   virtual base::Result<std::vector<core::ArtefactRow>> Artefacts(base::JobId job) = 0;
 
-  // What the model made of its prompts at the first and at the last evaluation, by step and place.
-  virtual base::Result<std::vector<job::RankContinuation>> FirstAndLastContinuations(
-      base::JobId job) = 0;
+  // What the model made of its prompts, by step and place.
+  virtual base::Result<std::vector<job::RankContinuation>> Continuations(
+      base::JobId job, const TextsQuestion& question) = 0;
+  // The steps of evaluations whose texts are kept, rising.
+  virtual base::Result<std::vector<int64_t>> TextSteps(base::JobId job) = 0;
 
   // The output.dir of jobs of others than this user: of those that have had an attempt, or may have
   // one. Newest first.
   virtual base::Result<std::vector<JobOutput>> OutputsOfOthers(std::string_view user) = 0;
 
-  // Of attempts that ended then or later, also of jobs that were removed.
+  // Of attempts that ended then or later, also of jobs that were removed; and of leases that are
+  // over.
   virtual base::Result<std::vector<core::UseRow>> UseSince(base::WallMicros since) = 0;
 
   // By name.

@@ -35,7 +35,7 @@ inline constexpr const char* kRankColumns =
     "started_device_name, phase, done_bytes, total_bytes, step, first_step, steps, stage, loss, "
     "peak_allocated_bytes, outcome, "
     "message, oom, proof, exit_code, signal, oom_killed, last_log_lines, failure, ended_by_stop, "
-    "ended_at";
+    "ended_at, held_devices";
 template <class Row, class Visit>
 void VisitRank(Row& row, Visit&& visit) {
   visit(row.key.job, row.key.attempt, row.key.rank, row.worker, row.host, row.device_uuid,
@@ -47,20 +47,21 @@ void VisitRank(Row& row, Visit&& visit) {
         row.progress.loss, row.progress.peak_allocated_bytes);
   visit(row.outcome, row.proof, row.exit.exit_code, row.exit.signal, row.exit.oom_killed,
         row.exit.last_log_lines);
-  visit(row.failure, row.ended_by_stop, row.ended_at);
+  visit(row.failure, row.ended_by_stop, row.ended_at, row.held_devices);
 }
 
 inline constexpr const char* kWorkerColumns =
     "name, host, boot_id, version, address, device_kind, device_index, device_uuid, device_name, "
     "memory_bytes, compute_capability, driver, "
-    "threads, last_seen, identity, labels, host_memory_bytes";
+    "threads, last_seen, identity, labels, host_memory_bytes, links";
 template <class Row, class Visit>
 void VisitWorker(Row& row, Visit&& visit) {
   visit(row.name, row.host, row.boot_id, row.version, row.address);
   visit(row.device.kind, row.device.index, row.device.uuid, row.device.name,
         row.device.memory_bytes, row.device.compute_capability, row.device.driver,
         row.device.threads);
-  visit(row.last_seen, row.identity, row.device.labels, row.device.host_memory_bytes);
+  visit(row.last_seen, row.identity, row.device.labels, row.device.host_memory_bytes,
+        row.device.links);
 }
 
 inline constexpr const char* kDrainColumns = "target, user, reason, at";

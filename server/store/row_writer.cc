@@ -89,9 +89,10 @@ void RowWriter::Write(const core::UpdateInspection& row) {
 // The submission stays: the same request again makes no second job.
 void RowWriter::Write(const core::RemoveJob& row) {
   static constexpr const char* kDeletions[] = {
-      "INSERT INTO removed_use (user, devices, placed_at, ended_at) SELECT user, (SELECT COUNT(*) "
-      "FROM ranks WHERE ranks.job = attempts.job AND ranks.attempt = attempts.attempt), placed_at, "
-      "ended_at FROM attempts JOIN jobs ON id = job WHERE job = ? AND ended_at > 0",
+      "INSERT INTO removed_use (user, devices, placed_at, ended_at) SELECT user, (SELECT "
+      "COALESCE(SUM(held_devices), 0) FROM ranks WHERE ranks.job = attempts.job AND "
+      "ranks.attempt = attempts.attempt), placed_at, ended_at FROM attempts JOIN jobs ON id = job "
+      "WHERE job = ? AND ended_at > 0",
       "DELETE FROM points WHERE series IN (SELECT id FROM series WHERE job = ?)",
       "DELETE FROM series WHERE job = ?",
       "DELETE FROM thinned WHERE job = ?",
@@ -247,8 +248,9 @@ void RowWriter::Write(const core::ContinuationRow& row) {
 
 void RowWriter::Write(const core::RewindRow& row) {
   metrics_.Rewind(row);
+  // Texts of so many done steps are those of the checkpoint that the run goes on from.
   Statement& statement =
-      database_.Prepared("DELETE FROM continuations WHERE job = ? AND step >= ?");
+      database_.Prepared("DELETE FROM continuations WHERE job = ?1 AND (step > ?2 OR ?2 = 0)");
   ColumnWriter{statement}(row.job, row.step);
   statement.Run();
 }

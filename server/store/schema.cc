@@ -338,11 +338,22 @@ constexpr const char* kHostMemory = R"sql(
 ALTER TABLE workers ADD COLUMN host_memory_bytes INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+// links: "GPU-1 NVLink", one a line (common/job/link.h); empty: none.
+constexpr const char* kLinks = R"sql(
+ALTER TABLE workers ADD COLUMN links TEXT NOT NULL DEFAULT '';
+)sql";
+
+// held_devices: that count as its owner's while the rank has its own (server/core/held.h).
+constexpr const char* kHeldDevices = R"sql(
+ALTER TABLE ranks ADD COLUMN held_devices INTEGER NOT NULL DEFAULT 1;
+CREATE INDEX leases_by_end ON leases (end_at) WHERE over_at != 0;
+)sql";
+
 constexpr std::array kMigrations = {
-    kVersion1,  kVersion2,  kVersion3,      kVersion4,    kVersion5,    kVersion6,
-    kSite,      kVersion8,  kVersion9,      kVersion10,   kVersion11,   kVersion12,
-    kVersion13, kVersion14, kContinuations, kLeases,      kRemovedUse,  kLabels,
-    kGaps,      kFaults,    kThinned,       kSlowDevices, kLogsRemoved, kHostMemory};
+    kVersion1,      kVersion2,    kVersion3,   kVersion4,  kVersion5,   kVersion6,  kSite,
+    kVersion8,      kVersion9,    kVersion10,  kVersion11, kVersion12,  kVersion13, kVersion14,
+    kContinuations, kLeases,      kRemovedUse, kLabels,    kGaps,       kFaults,    kThinned,
+    kSlowDevices,   kLogsRemoved, kHostMemory, kLinks,     kHeldDevices};
 
 }  // namespace
 

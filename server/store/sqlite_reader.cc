@@ -157,19 +157,34 @@ class SqliteReader : public Reader {
     return Answer(std::move(artefacts));
   }
 
-  base::Result<std::vector<job::RankContinuation>> FirstAndLastContinuations(
-      base::JobId job) override {
+  base::Result<std::vector<job::RankContinuation>> Continuations(
+      base::JobId job, const TextsQuestion& question) override {
     Statement& statement = Query(
-        "SELECT step, place, prompt, text FROM continuations WHERE job = ?1 AND step IN "
-        "((SELECT MIN(step) FROM continuations WHERE job = ?1), "
-        "(SELECT MAX(step) FROM continuations WHERE job = ?1)) ORDER BY step, place");
-    statement.Put(job.value);
+        "SELECT step, place, prompt, text FROM continuations WHERE job = ?1 AND (?2 OR step IN "
+        "(COALESCE(?3, (SELECT MIN(step) FROM continuations WHERE job = ?1)), "
+        "COALESCE(?3, (SELECT MAX(step) FROM continuations WHERE job = ?1)))) "
+        "ORDER BY step, place");
+    statement.Put(job.value, int64_t{question.all});
+    if (question.step) {
+      statement.Put(*question.step);
+    } else {
+      statement.PutNull();
+    }
     std::vector<job::RankContinuation> said;
     while (statement.Next()) {
       job::RankContinuation& row = said.emplace_back();
       statement.Get(row.step, row.place, row.prompt, row.text);
     }
     return Answer(std::move(said));
+  }
+
+  base::Result<std::vector<int64_t>> TextSteps(base::JobId job) override {
+    Statement& statement =
+        Query("SELECT DISTINCT step FROM continuations WHERE job = ? ORDER BY step");
+    statement.Put(job.value);
+    std::vector<int64_t> steps;
+    while (statement.Next()) statement.Get(steps.emplace_back());
+    return Answer(std::move(steps));
   }
 
   base::Result<std::vector<JobOutput>> OutputsOfOthers(std::string_view user) override {
@@ -190,10 +205,13 @@ class SqliteReader : public Reader {
 
   base::Result<std::vector<core::UseRow>> UseSince(base::WallMicros since) override {
     Statement& statement = Query(
-        "SELECT user, (SELECT COUNT(*) FROM ranks WHERE ranks.job = attempts.job AND "
-        "ranks.attempt = attempts.attempt), placed_at, ended_at FROM attempts "
+        "SELECT user, (SELECT COALESCE(SUM(held_devices), 0) FROM ranks "
+        "WHERE ranks.job = attempts.job AND ranks.attempt = attempts.attempt), placed_at, ended_at "
+        "FROM attempts "
         "JOIN jobs ON id = job WHERE ended_at >= ?1 AND ended_at > 0 UNION ALL "
-        "SELECT user, devices, placed_at, ended_at FROM removed_use WHERE ended_at >= ?1");
+        "SELECT user, devices, placed_at, ended_at FROM removed_use WHERE ended_at >= ?1 "
+        "UNION ALL SELECT user, (SELECT COUNT(*) FROM lease_workers WHERE lease = id), start_at, "
+        "end_at FROM leases WHERE over_at != 0 AND end_at >= ?1 AND end_at > start_at");
     statement.Put(since);
     std::vector<core::UseRow> use;
     while (statement.Next()) {

@@ -85,7 +85,7 @@ v1::JobView EncodeJob(const coordinator::JobSnapshot& snapshot) {
   view.set_started_at(status.started_at);
   view.set_ended_at(status.ended_at);
   if (status.as_expected) view.set_as_expected(*status.as_expected);
-  view.set_priority(row.spec.resources.priority);
+  view.set_priority(job::PriorityOf(row.spec));
   view.set_exclusive(row.spec.exclusive);
   view.set_remaining_seconds(snapshot.remaining_seconds);
   for (const auto& [key, value] : row.spec.tags) view.add_tags(key + "=" + value);
@@ -134,6 +134,7 @@ v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot,
     continuation->set_prompt(said.prompt);
     continuation->set_text(said.text);
   }
+  message.mutable_text_steps()->Add(detail.text_steps.begin(), detail.text_steps.end());
   return message;
 }
 

@@ -5,7 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "common/wire/user_policy.h"
 #include "server/coordinator/overlay.h"
+#include "server/core/quota.h"
 #include "server/views/encode_job.h"
 #include "server/views/encode_worker.h"
 
@@ -23,6 +25,15 @@ void AddWorkers(const coordinator::Coordinator& coordinator,
         EncodeWorker(coordinator.state(), worker,
                      session == sessions.end() ? nullptr : &session->second, coordinator.Now());
   }
+}
+
+v1::UserPolicy EncodePolicy(const core::State& state, const std::string& user) {
+  v1::UserPolicy message = wire::ToWire(state.options.policy.Of(user));
+  message.set_user(user);
+  message.set_max_queued_jobs(core::MostWaitingJobsOf(state, user));
+  message.set_waiting_jobs(core::WaitingJobsOf(state, user));
+  message.set_held_devices(core::HeldBy(state, user));
+  return message;
 }
 
 // -1: nothing was told then.
@@ -48,6 +59,7 @@ void AddLoads(const coordinator::Coordinator& coordinator,
 v1::ListResponse EncodeList(const coordinator::Coordinator& coordinator,
                             std::vector<store::StoredJob> jobs) {
   v1::ListResponse response;
+  coordinator::EndThoseThatEnded(coordinator, &jobs);
   for (store::StoredJob& job : jobs)
     *response.add_jobs() = EncodeJob(coordinator::Snapshot(coordinator, std::move(job)));
   AddWorkers(coordinator, response.mutable_workers());
@@ -63,6 +75,7 @@ v1::WorkersResponse EncodeWorkers(const coordinator::Coordinator& coordinator) {
 v1::WorkersResponse EncodeWorkersFor(const std::string& user,
                                      const coordinator::Coordinator& coordinator) {
   v1::WorkersResponse response = EncodeWorkers(coordinator);
+  *response.mutable_policy() = EncodePolicy(coordinator.state(), user);
   for (v1::WorkerView& worker : *response.mutable_workers()) {
     const auto known = coordinator.state().workers.find(worker.name());
     if (known != coordinator.state().workers.end()) EncodeRules(known->second.rules, user, &worker);

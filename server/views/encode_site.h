@@ -20,7 +20,7 @@ void AddLoads(const coordinator::Coordinator& coordinator,
 
 // Without the version and the address of the dashboard, which whoever serves knows.
 v1::WorkersResponse EncodeWorkers(const coordinator::Coordinator& coordinator);
-// With what jobs of that user may do on each.
+// With what jobs of that user may do on each, and what the site grants the user.
 v1::WorkersResponse EncodeWorkersFor(const std::string& user,
                                      const coordinator::Coordinator& coordinator);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <set>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "server/web/curve_reads.h"
 #include "server/web/documents.h"
 #include "server/web/exposition.h"
+#include "server/web/guard.h"
 #include "server/web/log_excerpt.h"
 #include "server/web/page.h"
 #include "server/web/site_metrics.h"
@@ -39,6 +41,8 @@ constexpr int64_t kMostListedJobs = 1000;
 constexpr int64_t kMostRunning = 1000;
 constexpr size_t kMostQueued = 1000;
 constexpr size_t kMostCompared = 1000;
+constexpr int kUnauthorized = 401;
+constexpr std::string_view kSignInPage = "/sign-in";
 
 Response Document(const Json& members) {
   Json document = {{"schema", "trainctl/v1"}};
@@ -87,6 +91,15 @@ base::Result<StoredJobs> SiteJobs(store::Reader& reader, int64_t limit,
   return jobs;
 }
 
+// texts=all, or a step; not given: of the first and the last evaluation.
+base::Result<store::TextsQuestion> TextsQuestionOf(const Target& target) {
+  const std::string asked = target.One("texts");
+  if (asked.empty() || asked == "all") return store::TextsQuestion{.all = !asked.empty()};
+  const auto step = NumberOf(target, "texts", {0, std::numeric_limits<int64_t>::max(), 0});
+  if (!step) return step.error();
+  return store::TextsQuestion{.step = *step};
+}
+
 // Of the one job of the list, with the workers that its ranks are on.
 Json ViewDocument(const v1::ListResponse& list) {
   const v1::JobView& job = list.jobs(0);
@@ -99,19 +112,25 @@ Json ViewDocument(const v1::ListResponse& list) {
   return {{"job", record::JobRecord(job)}, {"workers", workers}};
 }
 
+// To whoever is not known: a page signs in, where a page was asked for.
+Response WhoIsThat(const Request& request) {
+  const base::Error& error = request.known.error();
+  const bool is_page = !request.target.path.starts_with("/api/");
+  const bool is_late = error.code == base::Code::kExhausted;
+  Response response = is_page && !is_late ? PageOf(std::string(kSignInPage)) : ErrorResponse(error);
+  response.status = is_late ? kTooManyRequests : kUnauthorized;
+  return response;
+}
+
 }  // namespace
 
-struct Api::Route {
-  std::string_view path;  // one that ends in '/' stands for all below it
-  std::string_view rpc;   // whose permission it needs
-  void (Api::*handle)(const Request&, Answer);
+bool Api::Route::Leads(const Request& request) const {
+  const std::string& target = request.target.path;
+  return posted == request.posted &&
+         (target == path || (path.size() > 1 && path.ends_with('/') && target.starts_with(path)));
+}
 
-  bool Leads(const std::string& target) const {
-    return target == path || (path.size() > 1 && path.ends_with('/') && target.starts_with(path));
-  }
-};
-
-void Api::Handle(Request request, Answer answer) {
+std::span<const Api::Route> Api::Routes() {
   static constexpr Route kRoutes[] = {
       {"/api/site", "List", &Api::Site},
       {"/api/view", "List", &Api::View},
@@ -127,17 +146,32 @@ void Api::Handle(Request request, Answer answer) {
       {"/lab", "List", &Api::Page},
       {"/queue", "List", &Api::Page},
       {"/compare", "List", &Api::Page},
+      {kSignInPage, "", &Api::Page},
+      {"/assets/sign-in.js", "", &Api::Page},
+      {"/assets/style.css", "", &Api::Page},
+      {"/assets/icon.svg", "", &Api::Page},
       {"/assets/", "List", &Api::Page},
+      {kSignInPath, "SignIn", &Api::SignIn, /*posted=*/true},
+      {kSignOutPath, "SignIn", &Api::SignOut, /*posted=*/true},
       {"/api/metrics", "List", &Api::MetricList},
       {"/api/advice", "EarlierRuns", &Api::Advice},
   };
-  for (const Route& route : kRoutes) {
-    if (!route.Leads(request.target.path)) continue;
-    const base::Status allowed = auth::CheckCall(request.caller, route.rpc);
-    if (!allowed) return answer(ErrorResponse(allowed.error()));
-    return (this->*route.handle)(request, std::move(answer));
-  }
-  answer(ErrorResponse({base::Code::kNotFound, "no page of that name; the first one is /"}));
+  return kRoutes;
+}
+
+void Api::Handle(Request request, Answer answer) {
+  const auto route =
+      std::ranges::find_if(Routes(), [&request](const Route& each) { return each.Leads(request); });
+  const bool is_open = route != Routes().end() && route->rpc.empty();
+  if (!is_open && !request.known) return answer(WhoIsThat(request));
+  if (route == Routes().end())
+    return answer(
+        ErrorResponse({base::Code::kNotFound, "no page of that name; the first one is /"}));
+  const base::Status allowed =
+      is_open ? base::Status(base::Ok{}) : auth::CheckCall(request.caller, route->rpc);
+  if (!allowed && request.posted) parts_.door->TellRefusal(request.caller, allowed.error());
+  if (!allowed) return answer(ErrorResponse(allowed.error()));
+  (this->*route->handle)(request, std::move(answer));
 }
 
 template <class Found, class Read, class Encode>
@@ -247,13 +281,15 @@ void Api::View(const Request& request, Answer answer) {
 }
 
 void Api::Job(const Request& request, Answer answer) {
+  const auto texts = TextsQuestionOf(request.target);
+  if (!texts) return answer(ErrorResponse(texts.error()));
   Ask<coordinator::Details>(
       answer,
-      [name =
-           request.target.One("job")](store::Reader& reader) -> base::Result<coordinator::Details> {
+      [name = request.target.One("job"),
+       texts = *texts](store::Reader& reader) -> base::Result<coordinator::Details> {
         const auto job = coordinator::ReadOneJob(reader, name);
         if (!job) return job.error();
-        return coordinator::ReadDetails(reader, base::ToString(job->row.id));
+        return coordinator::ReadDetails(reader, base::ToString(job->row.id), texts);
       },
       [this](coordinator::Details details) {
         const v1::GetResponse response =
@@ -306,12 +342,13 @@ void Api::Compare(const Request& request, Answer answer) {
 }
 
 void Api::Advice(const Request& request, Answer answer) {
-  Ask<coordinator::JobAdvice>(
-      answer,
-      [name = request.target.One("job")](store::Reader& reader) {
-        return coordinator::AdviseJob(reader, name);
-      },
-      [](const coordinator::JobAdvice& advice) { return Document(AdviceDocument(advice)); });
+  parts_.loop.Dispatch([this, name = request.target.One("job"), answer] {
+    Ask<coordinator::JobAdvice>(
+        answer,
+        [name, site = coordinator::AdvisedSiteOf(parts_.coordinator.state())](
+            store::Reader& reader) { return coordinator::AdviseJob(reader, site, name); },
+        [](const coordinator::JobAdvice& advice) { return Document(AdviceDocument(advice)); });
+  });
 }
 
 void Api::Metrics(const Request&, Answer answer) {
@@ -327,5 +364,13 @@ void Api::Metrics(const Request&, Answer answer) {
 void Api::MetricList(const Request&, Answer answer) { answer(Document(MetricsDocument())); }
 
 void Api::Page(const Request& request, Answer answer) { answer(PageOf(request.target.path)); }
+
+void Api::SignIn(const Request& request, Answer answer) {
+  answer(parts_.door->SignIn(request.caller));
+}
+
+void Api::SignOut(const Request& request, Answer answer) {
+  answer(parts_.door->SignOut(request.caller));
+}
 
 }  // namespace trainctl::web

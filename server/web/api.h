@@ -16,21 +16,29 @@
 //   /api/compare?job=J&job=J       the table of `trainctl compare`     Compare
 //     &base=J
 //   /api/advice?job=J              other ways to run it                EarlierRuns
+//   /api/sign-in, by POST          a browser's session begins          SignIn
+//   /api/sign-out, by POST         it ends                             SignIn
 //   /api/metrics                   names, labels and units of metrics  List
 //   /metrics                       Prometheus' text                    Workers
 //   /, /job, /lab, /queue,         the pages                           List
 //     /compare, /assets/…
+//   /sign-in and its assets        what signs in                       none
+//
+// Whoever is not known, over TLS, gets the page that signs in in place of a page.
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "server/auth/call_rate.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
-#include "server/coordinator/read_thread.h"
+#include "server/coordinator/read_queue.h"
 #include "server/meters/meters.h"
 #include "server/web/curve_index.h"
+#include "server/web/door.h"
 #include "server/web/http.h"
 #include "server/web/shared_document.h"
 
@@ -41,19 +49,29 @@ class Api : public Handler {
   // What it asks; all outlive it and each answer.
   struct Parts {
     coordinator::EventLoop& loop;           // any thread
-    coordinator::ReadThread& reads;         // any thread
+    coordinator::ReadQueue& reads;          // any thread
     coordinator::Coordinator& coordinator;  // the loop's thread
     const meters::Meters& meters;           // any thread
     const auth::CallRate& rate;             // any thread
     std::string version;
+    Door* door = nullptr;  // any thread; needed by what is posted
   };
   explicit Api(Parts parts) : parts_(std::move(parts)) {}
+
+  // A path that is answered.
+  struct Route {
+    std::string_view path;  // one that ends in '/' stands for all below it
+    std::string_view rpc;   // whose permission it needs; empty: none
+    void (Api::*handle)(const Request&, Answer);
+    bool posted = false;
+
+    bool Leads(const Request& request) const;
+  };
+  static std::span<const Route> Routes();
 
   void Handle(Request request, Answer answer) override;
 
  private:
-  struct Route;
-
   void Site(const Request& request, Answer answer);
   void Group(const Request& request, Answer answer);
   void Queue(const Request& request, Answer answer);
@@ -66,6 +84,8 @@ class Api : public Handler {
   void Metrics(const Request& request, Answer answer);
   void MetricList(const Request& request, Answer answer);
   void Page(const Request& request, Answer answer);
+  void SignIn(const Request& request, Answer answer);
+  void SignOut(const Request& request, Answer answer);
 
   // Reads on the read thread; what is found becomes a document on the loop.
   template <class Found, class Read, class Encode>

@@ -17,6 +17,13 @@ std::optional<peer::Endpoint> EndpointOf(const boost::asio::ip::tcp::endpoint& e
 
 }  // namespace
 
+std::string AddressOf(const boost::asio::ip::tcp::socket& socket) {
+  boost::system::error_code gone;
+  const auto remote = socket.remote_endpoint(gone);
+  const auto client = gone ? std::nullopt : EndpointOf(remote);
+  return client ? peer::ToString(*client) : "";
+}
+
 base::Result<auth::Caller> CallerAt(const boost::asio::ip::tcp::socket& socket,
                                     const auth::UnixPolicy& policy) {
   boost::system::error_code gone;

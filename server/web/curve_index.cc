@@ -42,7 +42,8 @@ base::Result<Curves> CurveIndex::Read(store::Reader& reader, const CurveQuestion
     kept.is_settled = false;  // how far it came is not known
     return read.error();
   }
-  Curves answer{job->row.id, job->row.spec.name, question.metric, {}, kept.left_out};
+  Curves answer{job->row.id, job->row.spec.name, question.metric,
+                {},          kept.left_out,      job->status.started_at};
   for (const Growing& one : kept.curves)
     answer.curves.emplace_back(one.known).curve.Add(one.newest);
   Forget();

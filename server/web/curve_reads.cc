@@ -57,6 +57,8 @@ record::Json CurvesDocument(const Curves& curves) {
           {"metric", curves.metric},
           {"label", metric == nullptr ? curves.metric : std::string(metric->label)},
           {"unit", metric == nullptr ? "" : std::string(metric->unit)},
+          {"phase", job::Name(metric == nullptr ? job::Phase() : metric->chart.phase)},
+          {"started_at", record::Seconds(curves.started_at)},
           {"curves", std::move(records)},
           {"left_out", curves.left_out}};
 }

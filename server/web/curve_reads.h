@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/ids.h"
 #include "common/base/result.h"
 #include "common/job/outcome.h"
 #include "common/record/document.h"
@@ -37,11 +38,12 @@ struct Curves {
   std::string name;  // the job's
   std::string metric;
   std::vector<RankCurve> curves;
-  int64_t left_out = 0;  // curves, of a gang of very many ranks
+  int64_t left_out = 0;             // curves, of a gang of very many ranks
+  base::WallMicros started_at = 0;  // of the job's first attempt; 0: not yet
 };
 
-// {"job", "name", "metric", "label", "unit", "curves": [{"rank", "phase", "count", "steps",
-// "times", "values"}], "left_out"}: times in seconds since the epoch; a NaN is null.
+// {"job", "name", "metric", "label", "unit", "started_at", "curves": [{"rank", "phase", "count",
+// "steps", "times", "values"}], "left_out"}: times in seconds since the epoch; a NaN is null.
 record::Json CurvesDocument(const Curves& curves);
 
 }  // namespace trainctl::web

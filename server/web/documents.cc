@@ -1,8 +1,10 @@
 #include "server/web/documents.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "common/rank/metric.h"
 #include "common/record/memory_record.h"
@@ -43,6 +45,16 @@ bool HasPoints(const job::MetricInfo& metric) {
   return metric.reduction != job::Reduction::kTotal || metric.of == metric.id;
 }
 
+std::vector<std::vector<const job::MetricInfo*>> Charts() {
+  std::map<int, std::vector<const job::MetricInfo*>> by_place;
+  for (const job::MetricInfo& metric : job::Metrics()) {
+    if (metric.chart.place > 0) by_place[metric.chart.place].push_back(&metric);
+  }
+  std::vector<std::vector<const job::MetricInfo*>> charts;
+  for (auto& [place, chart] : by_place) charts.push_back(std::move(chart));
+  return charts;
+}
+
 }  // namespace
 
 Json AdviceDocument(const coordinator::JobAdvice& advice) {
@@ -56,6 +68,7 @@ Json AdviceDocument(const coordinator::JobAdvice& advice) {
   return {{"name", advice.job.name},
           {"device", advice.device_name},
           {"devices", advice.devices},
+          {"devices_left_out", advice.devices_left_out},
           {"considered", advice.ways.considered},
           {"limit_bytes", advice.ways.asked.limit_bytes},
           {"asked", WayRecord(advice.job, advice.ways.asked)},
@@ -77,7 +90,7 @@ Json MemoryDocument(const v1::JobDetail& detail, const v1::WorkersResponse& site
 }
 
 Json MetricsDocument() {
-  Json metrics = Json::array();
+  Json metrics = Json::array(), charts = Json::array();
   for (const job::MetricInfo& metric : job::Metrics()) {
     if (!HasPoints(metric)) continue;
     metrics.push_back({{"name", metric.name},
@@ -85,7 +98,12 @@ Json MetricsDocument() {
                        {"unit", metric.unit},
                        {"section", job::Name(metric.section)}});
   }
-  return {{"metrics", std::move(metrics)}};
+  for (const std::vector<const job::MetricInfo*>& chart : Charts()) {
+    Json names = Json::array();
+    for (const job::MetricInfo* metric : chart) names.push_back(metric->name);
+    charts.push_back({{"title", chart.front()->chart.title}, {"metrics", std::move(names)}});
+  }
+  return {{"metrics", std::move(metrics)}, {"charts", std::move(charts)}};
 }
 
 }  // namespace trainctl::web

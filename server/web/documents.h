@@ -8,18 +8,20 @@
 
 namespace trainctl::web {
 
-// {"name", "device", "devices", "considered", "limit_bytes", "asked": way, "front": [way],
-// "fitting": [[seconds, bytes, measured]], "excluded": [{"reason", "ways"}]}. A way is
-// {"overrides", "devices", "total_seconds", "step_seconds", "energy_joules", "earlier_runs",
-// "disturbed", "peak_allocated_bytes"}; its times and its energy are null where they are not known.
+// {"name", "device", "devices", "devices_left_out": {why: number}, "considered", "limit_bytes",
+// "asked": way, "front": [way], "fitting": [[seconds, bytes, measured]],
+// "excluded": [{"reason", "ways"}]}. A way is {"overrides", "devices", "total_seconds",
+// "step_seconds", "energy_joules", "earlier_runs", "disturbed", "peak_allocated_bytes"}; its times
+// and its energy are null where they are not known.
 record::Json AdviceDocument(const coordinator::JobAdvice& advice);
 
 // {"rows", "limit_bytes"}: a row is a MemoryRecord with "label" and "is_part" of its kind. The
 // limit is the job's own, or the smallest device's that it ran on; null: not known.
 record::Json MemoryDocument(const v1::JobDetail& detail, const v1::WorkersResponse& site);
 
-// {"metrics": [{"name", "label", "unit", "section"}, …]}, in the order of job::Metrics(). section:
-// where compare shows it; "": nowhere.
+// {"metrics": [{"name", "label", "unit", "section"}, …], "charts": [{"title", "metrics": [name]},
+// …]}: metrics in the order of job::Metrics(), charts in that of a job's page. section: where
+// compare shows it; "": nowhere.
 record::Json MetricsDocument();
 
 }  // namespace trainctl::web

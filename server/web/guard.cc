@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "common/base/utf8.h"
 #include "server/auth/listen_address.h"
@@ -20,25 +21,57 @@ bool IsLoopbackHost(std::string_view host) {
   return auth::ParseListenAddress(address).ok();
 }
 
+bool IsSame(std::string_view one, std::string_view other) {
+  return std::ranges::equal(one, other, [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  });
+}
+
+// "gpu-host:7444", "[::1]": one of these, with or without a port.
+bool IsOneOf(std::string_view host, const std::vector<std::string>& hosts) {
+  const bool is_v6 = host.starts_with('[');
+  const size_t end = is_v6 ? host.find(']') : host.rfind(':');
+  const std::string_view name = host.substr(is_v6 ? 1 : 0, is_v6 ? end - 1 : end);
+  return std::ranges::any_of(hosts, [name](const std::string& own) { return IsSame(own, name); });
+}
+
+base::Status CheckMethod(const Headers& headers, bool tls) {
+  if (headers.method == "GET" || headers.method == "HEAD") return base::Ok{};
+  const bool signs = headers.target == kSignInPath || headers.target == kSignOutPath;
+  if (tls && signs && headers.method == "POST") return base::Ok{};
+  return base::Error{base::Code::kConflict,
+                     "only GET and HEAD: trainctl is for what changes something"};
+}
+
+base::Status CheckHost(std::string_view host, const std::vector<std::string>* hosts) {
+  const std::string shown = "Host '" + base::Excerpt(host, kMaxShownBytes) + "': ";
+  if (hosts != nullptr) {
+    if (IsOneOf(host, *hosts)) return base::Ok{};
+    return Refuse(shown +
+                  "the dashboard answers to the names of its certificate only; traincoordinator "
+                  "certify makes another");
+  }
+  if (IsLoopbackHost(host)) return base::Ok{};
+  return Refuse(shown +
+                "the dashboard answers to names of loopback only (127.0.0.1, localhost, [::1]); "
+                "reach it from another machine through an SSH tunnel");
+}
+
 }  // namespace
 
-base::Status CheckHeaders(const Headers& headers) {
-  if (headers.method != "GET" && headers.method != "HEAD") {
-    return base::Error{base::Code::kConflict,
-                       "only GET and HEAD: trainctl is for what changes something"};
-  }
-  if (!IsLoopbackHost(headers.host)) {
-    return Refuse("Host '" + base::Excerpt(headers.host, kMaxShownBytes) +
-                  "': the dashboard answers to names of loopback only (127.0.0.1, localhost, "
-                  "[::1]); reach it from another machine through an SSH tunnel");
-  }
-  const std::string own = "http://" + std::string(headers.host);
+base::Status CheckHeaders(const Headers& headers, const std::vector<std::string>* hosts) {
+  const bool tls = hosts != nullptr;
+  base::Status fit = CheckMethod(headers, tls);
+  if (fit) fit = CheckHost(headers.host, hosts);
+  if (!fit) return fit;
+  const std::string own = (tls ? "https://" : "http://") + std::string(headers.host);
   if (!headers.origin.empty() && headers.origin != own)
     return Refuse("a page of another site asks: " + base::Excerpt(headers.origin, kMaxShownBytes));
   // "none": typed, or a bookmark. A link on another page may lead here.
   constexpr std::array<std::string_view, 3> kOwn = {"", "same-origin", "none"};
   const bool is_own = std::ranges::find(kOwn, headers.fetch_site) != kOwn.end();
-  if (is_own || headers.fetch_mode == "navigate") return base::Ok{};
+  const bool is_link = headers.fetch_mode == "navigate" && headers.method != "POST";
+  if (is_own || is_link) return base::Ok{};
   return Refuse("a page of another site asks");
 }
 

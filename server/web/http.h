@@ -14,15 +14,19 @@ namespace trainctl::web {
 struct Request {
   Target target;
   auth::Caller caller;
-  bool live = false;  // asked again and again: the answer may be a moment old
+  bool live = false;                // asked again and again: the answer may be a moment old
+  bool posted = false;              // it changes something
+  base::Status known = base::Ok{};  // over TLS: or why the caller is not
 };
 
 struct Response {
   int status = 200;
   std::string type;  // "application/json"
   std::string body;
+  std::string cookie = {};  // that a browser is to keep or to forget; empty: none
 };
 
+inline constexpr int kTooManyRequests = 429;
 inline constexpr std::string_view kJsonType = "application/json";
 
 // {"schema": …, "error": "…"} with the status that fits the code.

@@ -39,20 +39,18 @@ std::string EventText(const Response& response) {
   return text + "\n";
 }
 
-class LiveStream : public Connection, public std::enable_shared_from_this<LiveStream> {
+template <class Stream>
+class LiveStream : public Connection, public std::enable_shared_from_this<LiveStream<Stream>> {
  public:
-  LiveStream(boost::beast::tcp_stream stream, Request request, Shared& shared)
+  LiveStream(Stream stream, std::string host, Request request, Shared& shared)
       : stream_(std::move(stream)),
+        host_(std::move(host)),
         timer_(stream_.get_executor()),
         request_(std::move(request)),
         shared_(shared) {
     shared_.open.insert(this);
-    ++shared_.live_streams;
   }
-  ~LiveStream() override {
-    shared_.open.erase(this);
-    --shared_.live_streams;
-  }
+  ~LiveStream() override { shared_.open.erase(this); }
 
   void Start() {
     WatchForEnd();
@@ -62,22 +60,30 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
   void Close() override {
     closed_ = true;
     timer_.cancel();
-    stream_.close();
+    tcp().close();
   }
+  const std::string& host() const override { return host_; }
+  std::string live_user() const override { return request_.caller.name; }
 
  private:
+  using std::enable_shared_from_this<LiveStream>::shared_from_this;
+
+  boost::beast::tcp_stream& tcp() { return boost::beast::get_lowest_layer(stream_); }
+
   // A peer says nothing more: what comes is its end.
   void WatchForEnd() {
-    stream_.socket().async_read_some(
-        boost::asio::buffer(unwanted_),
-        [self = shared_from_this()](boost::system::error_code error, size_t) {
-          if (error && !self->closed_) self->Close();
-          if (!error) self->WatchForEnd();
-        });
+    stream_.async_read_some(boost::asio::buffer(unwanted_),
+                            [self = shared_from_this()](boost::system::error_code error, size_t) {
+                              if (error && !self->closed_) self->Close();
+                              if (!error) self->WatchForEnd();
+                            });
   }
 
   void Look() {
     if (closed_) return;
+    const base::Status holds =
+        shared_.door == nullptr ? base::Ok{} : shared_.door->StillHolds(request_.caller);
+    if (!holds) return OnLooked(ErrorResponse(holds.error()));
     shared_.handler.Handle(request_, [self = shared_from_this()](Response response) {
       auto& stream = self->stream_;
       boost::asio::dispatch(stream.get_executor(),
@@ -99,10 +105,10 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
 
   void Write(std::string text) {
     text_ = std::move(text);
-    stream_.expires_after(shared_.limits.patience);
+    tcp().expires_after(shared_.limits.patience);
     boost::asio::async_write(stream_, boost::asio::buffer(text_),
                              [self = shared_from_this()](boost::system::error_code error, size_t) {
-                               self->stream_.expires_never();
+                               self->tcp().expires_never();
                                if (self->closed_) return;
                                if (error || self->failed_) return self->Close();
                                self->Wait();
@@ -118,7 +124,8 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
     });
   }
 
-  boost::beast::tcp_stream stream_;
+  Stream stream_;
+  const std::string host_;
   boost::asio::steady_timer timer_;
   const Request request_;
   Shared& shared_;
@@ -130,10 +137,15 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
 
 }  // namespace
 
-void StreamLive(boost::beast::tcp_stream stream, Request request, Shared& shared) {
+template <class Stream>
+void StreamLive(Stream stream, std::string host, Request request, Shared& shared) {
   const auto executor = stream.get_executor();
-  OwnedBy(executor, std::make_unique<LiveStream>(std::move(stream), std::move(request), shared))
+  OwnedBy(executor, std::make_unique<LiveStream<Stream>>(std::move(stream), std::move(host),
+                                                         std::move(request), shared))
       ->Start();
 }
+
+template void StreamLive(PlainStream, std::string, Request, Shared&);
+template void StreamLive(TlsStream, std::string, Request, Shared&);
 
 }  // namespace trainctl::web

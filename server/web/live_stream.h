@@ -6,12 +6,15 @@
 //   :                                            nothing new, so that the peer knows we live
 #pragma once
 
-#include <boost/beast/core/tcp_stream.hpp>
+#include <string>
 
 #include "server/web/connection.h"
+#include "server/web/streams.h"
 
 namespace trainctl::web {
 
-void StreamLive(boost::beast::tcp_stream stream, Request request, Shared& shared);
+// Stream: PlainStream or TlsStream. host: where it comes from.
+template <class Stream>
+void StreamLive(Stream stream, std::string host, Request request, Shared& shared);
 
 }  // namespace trainctl::web

@@ -19,6 +19,7 @@ Message MakeMessage(Response response, bool keep_alive) {
   message.set("Cross-Origin-Resource-Policy", "same-origin");
   message.set("Cross-Origin-Opener-Policy", "same-origin");
   if (response.status == 405) message.set(http::field::allow, "GET, HEAD");
+  if (!response.cookie.empty()) message.set(http::field::set_cookie, response.cookie);
   message.keep_alive(keep_alive);
   message.body() = std::move(response.body);
   message.prepare_payload();

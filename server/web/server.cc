@@ -5,12 +5,15 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "server/web/connection.h"
 #include "server/web/session.h"
+#include "server/web/streams.h"
 
 namespace trainctl::web {
 namespace {
@@ -24,13 +27,14 @@ constexpr std::chrono::milliseconds kAcceptPause{100};  // out of file descripto
 // `shared` outlives what io holds.
 struct Server::Asio {
   explicit Asio(const Parts& parts)
-      : shared{parts.handler, parts.log, parts.rate, parts.policy, parts.limits} {}
+      : shared{parts.handler, parts.log, parts.rate, parts.policy, parts.door, parts.limits} {}
 
   base::Status Listen(auth::ListenAddress* address);
   void Accept();
   void OnAccepted(boost::system::error_code error, tcp::socket socket);
 
   Shared shared;
+  std::optional<boost::asio::ssl::context> tls;  // of its connections, with TLS
   boost::asio::io_context io{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard{io.get_executor()};
   tcp::acceptor acceptor{io};
@@ -52,7 +56,8 @@ base::Status Server::Asio::Listen(auth::ListenAddress* address) {
   if (error) {
     const bool is_taken = error == boost::asio::error::address_in_use;
     return base::Error{is_taken ? base::Code::kConflict : base::Code::kIo,
-                       "--dashboard " + auth::ToString(*address) + ": " + error.message() +
+                       (address->tls ? "--dashboard-tls " : "--dashboard ") +
+                           auth::ToString(*address) + ": " + error.message() +
                            ": choose another port, or port 0"};
   }
   address->port = acceptor.local_endpoint().port();
@@ -74,8 +79,10 @@ void Server::Asio::OnAccepted(boost::system::error_code error, tcp::socket socke
       if (!stopped) Accept();
     });
   }
-  if (static_cast<int>(shared.open.size()) < shared.limits.connections)
-    ServeConnection(std::move(socket), shared);
+  const std::string address = AddressOf(socket);
+  if (static_cast<int>(shared.open.size()) < shared.limits.connections &&
+      shared.Open(address.substr(0, address.rfind(':'))) < shared.limits.connections_of_host)
+    ServeConnection(std::move(socket), tls ? &*tls : nullptr, shared);
   Accept();
 }
 
@@ -83,9 +90,15 @@ Server::Server() = default;
 
 base::Result<std::unique_ptr<Server>> Server::Start(const auth::ListenAddress& address,
                                                     const Parts& parts) {
+  CHECK(address.tls == (parts.door != nullptr)) << auth::ToString(address);
   std::unique_ptr<Server> server(new Server());
   server->address_ = address;
   server->asio_ = std::make_unique<Asio>(parts);
+  if (address.tls) {
+    auto context = MakeTlsContext(parts.door->keys());
+    if (!context) return context.error();
+    server->asio_->tls = std::move(*context);
+  }
   const base::Status listens = server->asio_->Listen(&server->address_);
   if (!listens) return listens.error();
   server->asio_->Accept();

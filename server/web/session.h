@@ -3,11 +3,14 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 
 #include "server/web/connection.h"
 
 namespace trainctl::web {
 
-void ServeConnection(boost::asio::ip::tcp::socket socket, Shared& shared);
+// tls: null: without. It outlives the connection.
+void ServeConnection(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls,
+                     Shared& shared);
 
 }  // namespace trainctl::web

@@ -180,6 +180,12 @@ void AddStore(const meters::Meters& meters, Exposition* text) {
   text->Sample({}, static_cast<double>(meters.failed_commits()));
 }
 
+void AddClock(const coordinator::Coordinator& coordinator, Exposition* text) {
+  text->Family("trainctl_clock_jumps_total", "counter",
+               "How often the coordinator's clock was set by 5 s or more.");
+  text->Sample({}, static_cast<double>(coordinator.clock_jumps()));
+}
+
 }  // namespace
 
 std::string SiteMetrics(const MetricsSource& source) {
@@ -194,6 +200,7 @@ std::string SiteMetrics(const MetricsSource& source) {
   AddHosts(source.coordinator, &text);
   AddCalls(source.meters, source.refused_calls, &text);
   AddStore(source.meters, &text);
+  AddClock(source.coordinator, &text);
   return text.text();
 }
 

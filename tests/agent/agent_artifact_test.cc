@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "common/base/file.h"
 #include "common/base/saved_folder.h"
 #include "tests/agent/agent_fixture.h"
@@ -46,6 +48,31 @@ TEST_F(AgentArtifactTest, TellsWhatCannotBeRead) {
 TEST_F(AgentArtifactTest, ServesNothingThatNobodyRecorded) {
   StartAgent();
   EXPECT_THAT(Ask("/no/such/model", "").error(), HasSubstr("nobody recorded"));
+}
+
+TEST_F(AgentArtifactTest, RemovesWhatTheCoordinatorAsksFor) {
+  StartAgent();
+  const std::string out = folder_.path() + "/out";
+  std::filesystem::create_directory(out);
+  ASSERT_TRUE(base::WriteFileAtomically(out + "/weights", "0123456789"));
+  ASSERT_TRUE(base::WriteFileAtomically(out + "/notes", "mine"));
+  base::SavedRecord record = *base::RecordSaved(out, {});
+  std::erase_if(record.files, [](const auto& file) { return file.path == "notes"; });
+  v1::CoordinatorMessage message;
+  message.mutable_outputs()->set_request_id("o1");
+  message.mutable_outputs()->set_path(out);
+  v1::SavedPlace& saved = *message.mutable_outputs()->add_saved();
+  saved.set_path(out);
+  saved.set_record(base::ToText(record));
+  coordinator_.Send(message);
+  coordinator_.Await("the removal", [](const auto& told) { return !told.outputs.empty(); });
+  const v1::OutputsResult result = coordinator_.told().outputs.back();
+  EXPECT_EQ(result.request_id(), "o1");
+  EXPECT_EQ(result.error(), "");
+  EXPECT_EQ(result.outputs().files(), 1);
+  ASSERT_EQ(result.outputs().left_size(), 1);
+  EXPECT_EQ(result.outputs().left(0).why(), "stays, with notes");
+  EXPECT_FALSE(std::filesystem::exists(out + "/weights"));
 }
 
 }  // namespace

@@ -61,9 +61,19 @@ TEST_F(AgentDeadlineTest, ARankThatDoesNotWantToIsKilledAfterTheGrace) {
 
 TEST_F(AgentDeadlineTest, TheNextWorkerKeepsIt) {
   StartAgent();
-  Start("started c; wait", DeadlineIn(500'000));
+  Start("started c; wait", DeadlineIn(3'000'000));
   AwaitStarted(kRank0);
   StopAgent();
+  StartAgent();
+  ExpectEndOfLease();
+}
+
+TEST_F(AgentDeadlineTest, TheShimKeepsItWhileThereIsNoWorker) {
+  StartAgent();
+  Start("started c; wait", DeadlineIn(3'000'000));
+  AwaitStarted(kRank0);
+  StopAgent();
+  AwaitExitRecord(kRank0);
   StartAgent();
   ExpectEndOfLease();
 }

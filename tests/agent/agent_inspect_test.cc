@@ -113,6 +113,18 @@ TEST_F(AgentInspectTest, EndsAProgramThatTakesTooLong) {
   EXPECT_THAT(Ask(Job("ignore-term; wait")).error(), HasSubstr("too long"));
 }
 
+TEST_F(AgentInspectTest, OneThatTookTooLongTellsWhatItDid) {
+  options_.inspect_timeout = std::chrono::seconds(2);
+  StartAgent();
+  EXPECT_THAT(Ask(Job("complain note: waits for j77; ignore-term; wait")).error(),
+              testing::EndsWith("too long and was ended: waits for j77"));
+}
+
+TEST_F(AgentInspectTest, WhatItDidIsNotTheJobsFault) {
+  StartAgent();
+  EXPECT_EQ(Ask(Job("complain note: waits for j77; complain no rows; exit 2")).error(), "no rows");
+}
+
 TEST_F(AgentInspectTest, OnesThatHangLeaveRoomForOtherOwners) {
   StartAgent();
   const auto send = [&](const std::string& id, const std::string& owner, const std::string& job) {

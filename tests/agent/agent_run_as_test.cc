@@ -187,5 +187,31 @@ TEST_F(AgentRunAsTest, WhatTheOwnerMayNotReadIsNotReadAsSaved) {
   EXPECT_EQ(error_of(0644), "");
 }
 
+TEST_F(AgentRunAsTest, WhatTheOwnerMayNotRemoveStays) {
+  StartAgent();
+  const std::string out = folder_.path() + "/out";
+  std::filesystem::create_directory(out);
+  std::filesystem::permissions(out, std::filesystem::perms(0755));
+  ASSERT_TRUE(base::WriteFileAtomically(out + "/weights", "of root"));
+  const auto error = [&] {
+    const size_t before = coordinator_.told().outputs.size();
+    v1::CoordinatorMessage message;
+    message.mutable_outputs()->set_path(out);
+    message.mutable_outputs()->set_owner("nobody");
+    v1::SavedPlace& saved = *message.mutable_outputs()->add_saved();
+    saved.set_path(out);
+    saved.set_record(base::ToText(*base::RecordSaved(out, {})));
+    coordinator_.Send(message);
+    coordinator_.Await("the removal",
+                       [&](const auto& told) { return told.outputs.size() > before; });
+    return coordinator_.told().outputs.back().error();
+  };
+  EXPECT_THAT(error(), HasSubstr("Permission denied"));
+  EXPECT_TRUE(std::filesystem::exists(out + "/weights"));
+  ASSERT_EQ(::chown(out.c_str(), nobody_.user, nobody_.group), 0);
+  EXPECT_EQ(error(), "");
+  EXPECT_FALSE(std::filesystem::exists(out + "/weights"));
+}
+
 }  // namespace
 }  // namespace trainctl::tests

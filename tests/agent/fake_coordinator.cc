@@ -74,6 +74,7 @@ class FakeCoordinator::Service : public v1::WorkerGateway::Service {
     if (message.has_log()) TakeLog(message.log(), stream);
     if (message.has_inspect_result()) told.inspections.push_back(message.inspect_result());
     if (message.has_artifact_result()) told.artifacts.push_back(message.artifact_result());
+    if (message.has_outputs_result()) told.outputs.push_back(message.outputs_result());
     if (message.has_device_state()) told.device_states.push_back(message.device_state());
     if (message.has_device_faults()) told.device_faults.push_back(message.device_faults());
     if (message.has_heartbeat()) {

@@ -33,6 +33,7 @@ class FakeCoordinator {
     std::vector<v1::DeviceFaults> device_faults;
     std::vector<v1::InspectResult> inspections;
     std::vector<v1::ArtifactResult> artifacts;
+    std::vector<v1::OutputsResult> outputs;
     int64_t heartbeats = 0;
     v1::Heartbeat last_heartbeat;
     int64_t repeated_reports = 0;     // that were stored already

@@ -1,6 +1,7 @@
 #include "worker/agent/kept_deadline.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <string>
@@ -16,6 +17,19 @@ constexpr int64_t kSecond = 1'000'000;
 job::Deadline In(int64_t seconds) {
   return {seconds * kSecond, 20 * kSecond, job::Outcome::kTimeout, "the time limit is over"};
 }
+
+// Somebody sets its wall time.
+class JumpingClock : public base::Clock {
+ public:
+  base::WallMicros Wall() const override { return steady_ + ahead_; }
+  base::SteadyMicros Steady() const override { return steady_; }
+  void Advance(int64_t micros) { steady_ += micros; }
+  void Jump(int64_t micros) { ahead_ += micros; }
+
+ private:
+  base::SteadyMicros steady_ = kSecond;
+  int64_t ahead_ = 1'000'000 * kSecond;
+};
 
 class KeptDeadlineTest : public testing::Test {
  protected:
@@ -57,6 +71,26 @@ TEST_F(KeptDeadlineTest, TheNextWorkerKeepsIt) {
   EXPECT_EQ(next.Come()->message, In(60).message);
 }
 
+TEST_F(KeptDeadlineTest, AJumpOfTheClockBetweenWorkersMovesNothing) {
+  JumpingClock clock;
+  KeptDeadline(folder_.path(), clock).Set(In(60));
+  clock.Jump(3600 * kSecond);
+  KeptDeadline next(folder_.path(), clock);
+  next.Read();
+  EXPECT_FALSE(next.Come());
+  clock.Advance(60 * kSecond);
+  EXPECT_TRUE(next.Come());
+}
+
+TEST_F(KeptDeadlineTest, WhatItsShimStoppedHasPassed) {
+  deadline_.Set(In(60));
+  KeptDeadline next(folder_.path(), clock_);
+  next.Read();
+  next.HasCome();
+  EXPECT_EQ(next.Passed(), In(0));
+  EXPECT_FALSE(next.Come());
+}
+
 // Its stop may not have come to the shim.
 TEST_F(KeptDeadlineTest, TheNextWorkerStopsAgainAndKnowsWhy) {
   deadline_.Set(In(60));
@@ -77,12 +111,28 @@ TEST_F(KeptDeadlineTest, OneThatHasComeStays) {
 }
 
 TEST_F(KeptDeadlineTest, ADamagedFileIsNoDeadline) {
-  for (const std::string text : {"", "[]", "{", "null"}) {
+  for (const std::string text :
+       {"", "[]", "{", "null", "{\"steady_at\":1e300,\"grace_us\":1}",
+        "{\"steady_at\":-1,\"grace_us\":1}", "{\"at\":1,\"grace_us\":1e300}",
+        "{\"grace_us\":1,\"steady_at\":1"}) {
     ASSERT_TRUE(base::WriteFileAtomically(folder_.path() + "/deadline.json", text));
     KeptDeadline next(folder_.path(), clock_);
     next.Read();
     EXPECT_FALSE(next.Come()) << text;
+    next.HasCome();  // by what its shim had read before
+    EXPECT_THAT(next.Passed()->message, testing::HasSubstr("is damaged")) << text;
   }
+}
+
+TEST_F(KeptDeadlineTest, WhatIsNoFileIsNotWaitedFor) {
+  ASSERT_EQ(::mkfifo((folder_.path() + "/deadline.json").c_str(), 0600), 0);
+  deadline_.Read();
+  EXPECT_FALSE(deadline_.Come());
+  deadline_.Set(In(60));
+  KeptDeadline next(folder_.path(), clock_);
+  next.Read();
+  clock_.Advance(60 * kSecond);
+  EXPECT_TRUE(next.Come());
 }
 
 }  // namespace

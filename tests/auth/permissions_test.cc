@@ -13,15 +13,16 @@ namespace {
 
 // One letter for each role from none to admin: '-' denied, 'o' allowed on their own, 'a' on any.
 const std::map<std::string, std::string> kExpected = {
-    {"List", "-aaaa"},         {"Get", "-aaaa"},         {"Watch", "-aaaa"},
-    {"Logs", "-aaaa"},         {"Compare", "-aaaa"},     {"Metrics", "-aaaa"},
-    {"EarlierRuns", "-aaaa"},  {"Workers", "-aaaa"},     {"Inspect", "--aaa"},
-    {"ReadArtifact", "--oaa"}, {"Submit", "--oaa"},      {"Cancel", "--oaa"},
-    {"Remove", "--oaa"},       {"Fence", "---aa"},       {"RemoveWorker", "---aa"},
-    {"Drain", "---aa"},        {"Undrain", "---aa"},     {"Audit", "----a"},
-    {"Leases", "-aaaa"},       {"FindLease", "-aaaa"},   {"CreateLease", "--aaa"},
-    {"ExtendLease", "--oaa"},  {"DeleteLease", "--oaa"}, {"ListTokens", "----a"},
-    {"CreateToken", "----a"},  {"RevokeToken", "----a"}, {"Backup", "----a"}};
+    {"List", "-aaaa"},         {"Get", "-aaaa"},           {"Watch", "-aaaa"},
+    {"Logs", "-aaaa"},         {"Compare", "-aaaa"},       {"Metrics", "-aaaa"},
+    {"EarlierRuns", "-aaaa"},  {"Workers", "-aaaa"},       {"Inspect", "--aaa"},
+    {"ReadArtifact", "--oaa"}, {"Submit", "--oaa"},        {"Cancel", "--oaa"},
+    {"Remove", "--oaa"},       {"Fence", "---aa"},         {"RemoveWorker", "---aa"},
+    {"Drain", "---aa"},        {"Undrain", "---aa"},       {"Audit", "----a"},
+    {"Leases", "-aaaa"},       {"FindLease", "-aaaa"},     {"CreateLease", "--aaa"},
+    {"ExtendLease", "--oaa"},  {"DeleteLease", "--oaa"},   {"ListTokens", "----a"},
+    {"CreateToken", "----a"},  {"RevokeToken", "----a"},   {"Backup", "----a"},
+    {"RevokeHost", "----a"},   {"RemoveOutputs", "--oaa"}, {"SignIn", "-aaaa"}};
 
 std::vector<std::string> Rpcs() {
   std::vector<std::string> names;

@@ -127,5 +127,77 @@ TEST_F(SiteKeysTest, AWorkersCertificateIsForAWeekOfTheClock) {
             clock_.Wall() / 1'000'000 + SiteKeys::kWorkerCertificateSeconds);
 }
 
+class RevokedHostTest : public SiteKeysTest {
+ protected:
+  RevokedHostTest() {
+    EXPECT_TRUE(Init().ok());
+    clock_.Advance(kStep);
+    keys_of_site_ = SiteKeys::Open(keys_, clock_).value();
+  }
+  std::string Certify(const std::string& host) {
+    const std::string request = tls::MakeRequest(tls::MakeKey().value()).value();
+    return keys_of_site_->CertifyWorker(host, request).value();
+  }
+  bool IsGood(const std::string& certificate) {
+    return keys_of_site_->CheckCertificate(certificate).ok();
+  }
+
+  static constexpr int64_t kStep = 300'000;  // several within a second of certificates
+  std::unique_ptr<SiteKeys> keys_of_site_;
+};
+
+TEST_F(RevokedHostTest, ItsCertificatesOfBeforeAreNoneAndThoseOfLaterAndOfOthersAre) {
+  const std::string before = Certify("a"), other = Certify("b");
+  EXPECT_TRUE(IsGood(before));
+  clock_.Advance(kStep);
+  ASSERT_TRUE(keys_of_site_->RevokeHost("a").ok());
+  EXPECT_FALSE(IsGood(before));
+  EXPECT_TRUE(IsGood(other));
+  clock_.Advance(kStep);
+  const std::string later = Certify("a");
+  EXPECT_TRUE(IsGood(later)) << "made in the same second";
+  keys_of_site_ = SiteKeys::Open(keys_, clock_).value();
+  EXPECT_FALSE(IsGood(before)) << "it is on the disk";
+  EXPECT_TRUE(IsGood(later));
+  EXPECT_EQ(ModeOf("revoked"), 0600u);
+  clock_.Advance(1'000'000);
+  ASSERT_TRUE(keys_of_site_->RevokeHost("a").ok());
+  EXPECT_FALSE(IsGood(later)) << "once more";
+}
+
+TEST_F(RevokedHostTest, ItsJoinTokensOfBeforeAreGone) {
+  const auto joins = keys_of_site_->tokens().Create({"a", "worker", 600}).value();
+  const auto others = keys_of_site_->tokens().Create({"b", "worker", 600}).value();
+  const auto person = keys_of_site_->tokens().Create({"a", "user", 600}).value();
+  ASSERT_TRUE(keys_of_site_->RevokeHost("a").ok());
+  EXPECT_FALSE(keys_of_site_->tokens().Find(joins.text).ok());
+  EXPECT_TRUE(keys_of_site_->tokens().Find(others.text).ok());
+  EXPECT_TRUE(keys_of_site_->tokens().Find(person.text).ok()) << "of that name";
+}
+
+TEST_F(RevokedHostTest, IsForgottenOnceAllThatItHadHasExpired) {
+  ASSERT_TRUE(keys_of_site_->RevokeHost("a").ok());
+  const auto names = [&](const char* host) {
+    return base::ReadFile(keys_ + "/revoked", 1 << 20).value().find(host) != std::string::npos;
+  };
+  clock_.Advance(SiteKeys::kWorkerCertificateSeconds * 1'000'000);
+  ASSERT_TRUE(keys_of_site_->RevokeHost("b").ok());
+  EXPECT_TRUE(names("a "));
+  clock_.Advance(int64_t{120} * 1'000'000);
+  ASSERT_TRUE(keys_of_site_->RevokeHost("c").ok());
+  EXPECT_FALSE(names("a "));
+  EXPECT_TRUE(names("b "));
+}
+
+TEST_F(RevokedHostTest, ADamagedListIsNotTakenForNone) {
+  EXPECT_EQ(keys_of_site_->RevokeHost("../a").error().code, base::Code::kInvalid);
+  for (const char* text : {"a\n", "a x\n", "a 1 2\n", "../a 1\n"}) {
+    ASSERT_TRUE(base::WriteFileAtomically(keys_ + "/revoked", text, 0600).ok());
+    const auto opened = SiteKeys::Open(keys_, clock_);
+    ASSERT_FALSE(opened.ok()) << text;
+    EXPECT_NE(opened.error().message.find("revoked, line 1: damaged"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace trainctl::auth

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/base/unix_account.h"
+
 namespace trainctl::base {
 namespace {
 
@@ -31,6 +33,15 @@ TEST_F(WritableFolder, AFileInTheWayOfAFolderIsNamed) {
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message,
               testing::HasSubstr((folder_ / "f").string() + ": Not a directory"));
+}
+
+TEST_F(WritableFolder, NobodyMakesFilesAmongTheKernels) {
+  for (const std::string folder : {"/proc/x", "/sys/x"}) {
+    const auto status = CheckWritableFolder(folder);
+    ASSERT_FALSE(status.ok()) << folder;
+    EXPECT_THAT(status.error().message, testing::StartsWith(folder.substr(0, 4)));
+    EXPECT_THAT(status.error().message, testing::HasSubstr("user " + UserName(::geteuid())));
+  }
 }
 
 TEST_F(WritableFolder, FreeBytesAreThoseOfTheDiskThatAFolderWouldLieOn) {

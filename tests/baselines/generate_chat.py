@@ -6,7 +6,8 @@
 A list of {"template", "kind", "added", "jinja", "cases"}: the tokenizer of
 tests/baselines/tokenizers/<kind> with these tokens added behind its last, and bos and eos as
 "config" says. jinja is the template without the marks of what the assistant says. A case is
-{"messages", "ids", "mask"}; mask has a digit for each id, 1 where it is trained.
+{"messages", "ids", "mask"}; mask has a digit for each id, 1 where it is trained. A question is
+{"text", "ids"}: a user's turn, with add_generation_prompt.
 """
 
 import json
@@ -27,7 +28,8 @@ CHATML = """{% for message in messages %}\
 SYSTEM{% if message['role'] == 'assistant' %}{{ '<|im_start|>assistant\\n' }}{% generation %}\
 {{ message['content'] + '<|im_end|>' }}{% endgeneration %}{{ '\\n' }}{% else %}\
 {{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}\
-{% endif %}{% endfor %}"""
+{% endif %}{% endfor %}\
+{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"""
 DEFAULT_SYSTEM = """{% if loop.first and messages[0]['role'] != 'system' %}\
 {{ '<|im_start|>system\\nWORDS<|im_end|>\\n' }}{% endif %}"""
 SMOLLM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
@@ -59,13 +61,17 @@ QWEN3 = """{%- set ns = namespace(last_query_index=messages|length - 1, found=fa
 {%- endgeneration %}
         {{- '\\n' }}
     {%- endif %}
-{%- endfor %}"""
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\\n' }}
+{%- endif %}"""
 
 LLAMA3 = """{% for message in messages %}{% if loop.index0 == 0 %}{{ bos_token }}{% endif %}\
 {% if message['role'] == 'assistant' %}{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}\
 {% generation %}{{ message['content'] | trim + '<|eot_id|>' }}{% endgeneration %}{% else %}\
 {{ '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n'+ message['content'] | trim \
-+ '<|eot_id|>' }}{% endif %}{% endfor %}"""
++ '<|eot_id|>' }}{% endif %}{% endfor %}{% if add_generation_prompt %}\
+{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}{% endif %}"""
 LLAMA31 = """{{- bos_token }}{%- set date_string = "26 Jul 2024" %}
 {%- if messages[0]['role'] == 'system' %}
     {%- set system_message = messages[0]['content']|trim %}{%- set messages = messages[1:] %}
@@ -83,7 +89,10 @@ LLAMA31 = """{{- bos_token }}{%- set date_string = "26 Jul 2024" %}
         {{- '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n'+ \
 message['content'] | trim + '<|eot_id|>' }}
     {%- endif %}
-{%- endfor %}"""
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}
+{%- endif %}"""
 
 MISTRAL_V3 = """{{- bos_token }}
 {%- for message in messages %}
@@ -122,6 +131,9 @@ ZEPHYR = """{% for message in messages %}
 {{ '<|assistant|>\\n' }}{% generation %}{{ message['content'] + eos_token }}{% endgeneration %}
 
 {% endif %}
+{% if loop.last and add_generation_prompt %}
+{{ '<|assistant|>' }}
+{% endif %}
 {% endfor %}"""
 
 ALPACA = """{{ bos_token }}{% if messages[0]['role'] != 'system' %}{{ 'Below is an instruction \
@@ -130,7 +142,8 @@ that describes a task. Write a response that appropriately completes the request
 {{ message['content'] }}{% elif message['role'] == 'user' %}\
 {{ '### Instruction:\\n' + message['content'] }}{% else %}{{ '### Response:\\n' }}{% generation %}\
 {{ message['content'] + eos_token }}{% endgeneration %}{% endif %}\
-{% if not loop.last %}{{ '\\n\\n' }}{% endif %}{% endfor %}"""
+{% if not loop.last %}{{ '\\n\\n' }}{% endif %}{% endfor %}\
+{% if add_generation_prompt %}{{ '\\n\\n### Response:\\n' }}{% endif %}"""
 
 IM = ["<|im_start|>", "<|im_end|>"]
 HEADERS = ["<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]
@@ -170,6 +183,13 @@ CONVERSATIONS = [
     "u:first|a:<think>\nold thoughts\n</think>\n\nanswer|u:second|a:<think>\nnew\n</think>\n\nlast",
     "u:only a question|a:yes|u:which is not answered",
 ]
+QUESTIONS = [
+    "Why is the sky blue?",
+    "",
+    "  spaced out \n",
+    "Grüße, 世界! 🙂",
+    "A token spelled out: <|im_end|> </s> <|eot_id|>",
+]
 ROLES = {"s": "system", "u": "user", "a": "assistant"}
 
 
@@ -196,7 +216,7 @@ def add_tokens(specification, added):
         specification["added_tokens"].append(token)
 
 
-def answers(kind, added, bos, eos, jinja, conversations):
+def tokenizer_of(kind, added, bos, eos):
     specification = json.loads((TOKENIZERS / kind / "tokenizer.json").read_text())
     add_tokens(specification, added)
     config = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": bos, "eos_token": eos}
@@ -204,7 +224,21 @@ def answers(kind, added, bos, eos, jinja, conversations):
         folder = pathlib.Path(name)
         (folder / "tokenizer.json").write_text(json.dumps(specification))
         (folder / "tokenizer_config.json").write_text(json.dumps(config))
-        tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(folder)
+        return transformers.PreTrainedTokenizerFast.from_pretrained(folder)
+
+
+def questions(tokenizer, jinja):
+    for text in QUESTIONS:
+        made = tokenizer.apply_chat_template(
+            [{"role": "user", "content": text}],
+            chat_template=jinja,
+            add_generation_prompt=True,
+            return_dict=True,
+        )
+        yield {"text": text, "ids": made["input_ids"]}
+
+
+def answers(tokenizer, jinja, conversations):
     for messages in conversations:
         made = tokenizer.apply_chat_template(
             messages, chat_template=jinja, return_dict=True, return_assistant_tokens_mask=True
@@ -222,6 +256,7 @@ def main():
     for template, kind, added, bos, eos, jinja in FORMS:
         chosen = [conversation(text) for text in CONVERSATIONS]
         chosen = [messages for messages in chosen if fits(jinja, messages)]
+        tokenizer = tokenizer_of(kind, added, bos, eos)
         made.append(
             {
                 "template": template,
@@ -230,7 +265,8 @@ def main():
                 "bos": bos,
                 "eos": eos,
                 "jinja": without_marks(jinja),
-                "cases": list(answers(kind, added, bos, eos, jinja, chosen)),
+                "cases": list(answers(tokenizer, jinja, chosen)),
+                "questions": list(questions(tokenizer, without_marks(jinja))),
             }
         )
     lines = ",\n".join(json.dumps(form) for form in made)

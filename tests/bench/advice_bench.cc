@@ -1,10 +1,10 @@
-// How many ways of a job advise looks at in a second: an OpenLLaMA-like 7B on 64 H200s, with all
-// liberties.
+// How many ways of a job advise looks at in a second of CPU time: an OpenLLaMA-like 7B on 64 H200s,
+// with all liberties.
 //   advice_bench [global_batch_size=7680]
-// The bar is 10,000 ways a second.
-#include <chrono>
+// The bar is 10,000 ways a second, which tests/bench/table marks where it is missed.
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 #include "common/advice/way.h"
 
@@ -44,17 +44,16 @@ Question LargeQuestion(int64_t global) {
 
 int Main(int64_t global) {
   const Question question = LargeQuestion(global);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   const base::Result<Ways> ways = FindWays(question);
   if (!ways.ok()) {
     std::fprintf(stderr, "advice_bench: %s\n", ways.error().message.c_str());
     return 1;
   }
   const std::vector<Way> front = ParetoFront(ways->fitting);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   const double rate = static_cast<double>(ways->considered) / seconds;
-  std::printf("%lld ways, %zu fit, %zu in front: %.3f s, %.0f ways/s\n",
+  std::printf("%lld ways, %zu fit, %zu in front: %.3f s of CPU, %.0f ways/s\n",
               static_cast<long long>(ways->considered), ways->fitting.size(), front.size(), seconds,
               rate);
   return 0;

@@ -17,6 +17,7 @@
 #include "common/estimate/memory_estimate.h"
 #include "server/core/lease_wish.h"
 #include "server/core/step.h"
+#include "tests/bench/linked_gpu.h"
 
 namespace trainctl::core {
 namespace {
@@ -130,12 +131,7 @@ class ClassDay {
     gpu.index = device % kDevicesPerHost;
     gpu.name = device < day_.devices / 2 ? "H200" : "A100";
     gpu.memory_bytes = int64_t{device < day_.devices / 2 ? 141 : 80} << 30;
-    gpu.uuid = "GPU-" + std::to_string(device);
-    gpu.numa_node = gpu.index / 4;
-    const int64_t first = device - gpu.index;
-    for (int64_t peer = first; peer < first + kDevicesPerHost; ++peer) {
-      if (peer != device) gpu.links["GPU-" + std::to_string(peer)] = job::LinkKind::kNvlink;
-    }
+    LinkWithinHost(device, kDevicesPerHost, &gpu);
     hello.device_free = true;
     Feed(hello);
   }

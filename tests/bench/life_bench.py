@@ -4,20 +4,26 @@
     tests/bench/life_bench.py [--times 5]
 
 Submit → the job's first step (with all of: inspection, placement, start, load); a rank that is
-killed → its gang has ended; a lost worker → LOST, and the others' devices free; cancel → every
-device verified free. The median and the slowest of so many times. The programs are build/bin's, or
-TRAINCTL_BIN_DIR's.
+killed → its gang has ended; a worker that stands still → LOST; cancel → every device verified free.
+The median and the slowest of so many times. The programs are build/bin's, or TRAINCTL_BIN_DIR's.
+Exit status 1: something failed, or was seen in another order than its name says (span.py). Then no
+number of it is printed.
 """
 
 import argparse
 import pathlib
+import signal
 import statistics
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 from cluster import ClusterTest, endless_job, tiny_job  # noqa: E402
+from span import Span, WrongOrder  # noqa: E402
+
+GANG_ENDS = ("FAILED", "NCCL_ERROR")  # as whose rank was killed, or as the other saw that
+# A worker that speaks every two seconds is LOST once nothing came for ten.
+LEAST_SILENT_SECONDS = 8
 
 
 class Site(ClusterTest):
@@ -43,48 +49,73 @@ class Site(ClusterTest):
         return job
 
 
-def took(condition, site, seconds=120):
-    began = time.monotonic()
-    site.eventually("it happens", seconds, condition)
-    return time.monotonic() - began
-
-
 def first_step(site):
-    began = time.monotonic()
-    job = site.submit(tiny_job())
-    site.wait_for_step(job, 1)
-    seconds = time.monotonic() - began
-    site.wait_for_end(job)
+    jobs = []
+    span = Span("submit → first step", lambda: jobs and site.job(jobs[0])["step"] >= 1)
+    jobs.append(site.submit(tiny_job()))
+    site.wait_for_step(jobs[0], 1)
+    span.end()
+    site.wait_for_end(jobs[0])
+    job = site.job(jobs[0])
+    step = site.points(jobs[0], "loss")[0]
+    span.expect_within(
+        ("submitted", job["submitted_at"]),
+        ("started", job["started_at"]),
+        ("the first step's loss", step["time"]),
+    )
     site.wait_until_free()
-    return seconds
+    return span.seconds
 
 
 def dead_rank(site):
-    """From kill -9 of one of two ranks to the end of both and free devices."""
+    """From kill -9 of one of two ranks to the end of both."""
     job = site.running_gang(2)
-    site.ranks()[1].kill()
-    seconds = took(lambda: site.job(job)["state"] == "FINISHED", site)
+    ranks = site.ranks()
+    span = Span("dead rank → end", lambda: site.job(job)["state"] == "FINISHED")
+    span.expect(len(ranks) == 2, f"{len(ranks)} ranks run before it")
+    ranks[1].kill()
+    site.eventually("its gang has ended", 120, span.effect)
+    span.end()
+    span.expect(not site.ranks(), "a rank runs on")
+    ended = site.job(job)
+    span.expect(ended["outcome"] in GANG_ENDS, f"it ended as {ended['outcome']}")
+    span.expect_within(("ended", ended["ended_at"]))
     site.wait_until_free()
-    return seconds
+    return span.seconds
 
 
 def lost_worker(site):
     """From the stop of a worker (its stream stays, nothing comes) to LOST."""
+    site.wait_until_free()
     worker = site.process("trainworker", "worker-3")
-    worker.kill(19)
+    span = Span("silent worker → LOST", lambda: site.workers()["3"]["state"] == "LOST")
+    worker.kill(signal.SIGSTOP)
     try:
-        return took(lambda: site.workers()["3"]["state"] == "LOST", site)
+        site.eventually("it is LOST", 120, span.effect)
+        span.end()
+        span.expect(site.process("trainworker", "worker-3") == worker, "it is another process")
     finally:
-        worker.kill(18)
+        worker.kill(signal.SIGCONT)
         site.wait_until_free()
+    span.expect(
+        span.seconds >= LEAST_SILENT_SECONDS, f"{span.seconds:.2f} s are too few to know it"
+    )
+    return span.seconds
 
 
 def cancelled(site):
     job = site.running_gang(4)
-    began = time.monotonic()
-    site.trainctl("cancel", job)
-    site.eventually("all are free", 90, lambda: not site.ranks() and site.all_ready())
-    return time.monotonic() - began
+    ranks = site.ranks()
+    span = Span("cancel → free", lambda: not site.ranks() and site.all_ready())
+    span.expect(len(ranks) == 4, f"{len(ranks)} ranks run before it")
+    result = site.trainctl("cancel", job)
+    span.expect(result.returncode == 0, f"cancel failed: {result.stderr}")
+    site.eventually("all are free", 90, span.effect)
+    span.end()
+    ended = site.job(job)
+    span.expect(ended["outcome"] == "CANCELLED", f"it ended as {ended['outcome']}")
+    span.expect_within(("ended", ended["ended_at"]))
+    return span.seconds
 
 
 ROWS = {
@@ -106,6 +137,8 @@ def main():
             seconds = [measure(site) for _ in range(times)]
             print(f"{name}: {statistics.median(seconds):.2f} s, slowest {max(seconds):.2f} s",
                   flush=True)  # fmt: skip
+    except (WrongOrder, AssertionError) as error:
+        sys.exit(f"life_bench.py: {error}")
     finally:
         site._outcome = None
         site.doCleanups()

@@ -1,10 +1,11 @@
 // How many placement decisions a second the core makes with 10,000 jobs queued on 1,000 devices:
 // gangs of 1 to 16, three priorities, two models of device, some with constraints. Each placed job
 // ends at once, its place in the queue is taken by a new one.
-//   scheduler_bench [placements=20000] [limits] [policy] [racks] [large]
+//   scheduler_bench [placements=20000] [limits] [policy] [racks] [links] [large]
 // With `limits` most jobs have a time limit, and short ones pass those that wait. With `policy`
 // they are of 200 users, each with a quota, and share the site fairly. With `racks` every sixteenth
-// names one of eight racks. With `large` 100,000 jobs are queued on 10,000 devices.
+// names one of eight racks. With `links` NVLink joins the devices of a host. With `large` 100,000
+// jobs are queued on 10,000 devices.
 // The bar is 5,000 a second.
 #include <algorithm>
 #include <chrono>
@@ -18,6 +19,7 @@
 
 #include "common/estimate/memory_estimate.h"
 #include "server/core/step.h"
+#include "tests/bench/linked_gpu.h"
 
 namespace trainctl::core {
 namespace {
@@ -31,6 +33,7 @@ struct Load {
   bool has_limits = false;
   bool has_policy = false;
   bool has_racks = false;
+  bool has_links = false;
   int64_t devices = 1000;
   int64_t queued = 10'000;
 };
@@ -99,6 +102,7 @@ class Bench {
       const int64_t rack = device / kDevicesPerHost % kRacks;
       hello.worker.device.labels["rack"] = "r" + std::to_string(rack);
     }
+    if (load_.has_links) LinkWithinHost(device, kDevicesPerHost, &hello.worker.device);
     hello.device_free = true;
     Feed(hello);
   }
@@ -145,7 +149,8 @@ int main(int argc, char** argv) {
   const std::set<std::string> words(argv + std::min(argc, 2), argv + argc);
   trainctl::core::Load load{.has_limits = words.contains("limits"),
                             .has_policy = words.contains("policy"),
-                            .has_racks = words.contains("racks")};
+                            .has_racks = words.contains("racks"),
+                            .has_links = words.contains("links")};
   if (words.contains("large")) {
     load.devices = 10'000;
     load.queued = 100'000;
@@ -161,12 +166,13 @@ int main(int argc, char** argv) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto events = static_cast<double>(bench.events() - events_before);
   std::printf(
-      "%lld jobs%s%s%s placed with %lld queued on %lld devices: %.0f placements/s, %.0f events/s; "
+      "%lld jobs%s%s%s%s placed with %lld queued on %lld devices: %.0f placements/s, %.0f "
+      "events/s; "
       "%.0f placements a second of CPU time; decisions %016llx\n",
       static_cast<long long>(placements), load.has_limits ? " with time limits" : "",
       load.has_policy ? " by quota and fair share" : "", load.has_racks ? " on racks" : "",
-      static_cast<long long>(load.queued), static_cast<long long>(load.devices),
-      static_cast<double>(placements) / seconds, events / seconds,
-      static_cast<double>(placements) / cpu_seconds,
+      load.has_links ? " with links" : "", static_cast<long long>(load.queued),
+      static_cast<long long>(load.devices), static_cast<double>(placements) / seconds,
+      events / seconds, static_cast<double>(placements) / cpu_seconds,
       static_cast<unsigned long long>(bench.decisions()));
 }

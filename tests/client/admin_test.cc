@@ -117,6 +117,20 @@ TEST_F(AdminTest, ATokenIsRevokedByItsNumber) {
   EXPECT_EQ(coordinator_.revoked_tokens, std::vector<int64_t>{7});
 }
 
+TEST_F(AdminTest, AHostIsRevokedByItsName) {
+  coordinator_.workers = {CpuWorker("gpu-1/0", "READY")};
+  coordinator_.workers[0].set_host("gpu-1");
+  const Ended revoked = Trainctl({"admin", "revoke-host", "gpu-1"});
+  EXPECT_EQ(revoked.code, kExitOk) << revoked.err;
+  EXPECT_EQ(revoked.out,
+            "Revoked what workers of gpu-1 came by: 1 connection ended. trainctl admin "
+            "worker-token gpu-1 lets it in again.\n");
+  EXPECT_NE(Trainctl({"admin", "revoke-host", "gpu-2"}).out.find("is that its name?"),
+            std::string::npos);
+  EXPECT_EQ(Trainctl({"admin", "revoke-host"}).code, kExitUsage);
+  EXPECT_EQ(coordinator_.revoked_hosts, (std::vector<std::string>{"gpu-1", "gpu-2"}));
+}
+
 TEST_F(AdminTest, ABackupIsAskedForByItsFileAndSaysWhatIsInIt) {
   const Ended made = Trainctl({"admin", "backup", "/backups/site.db"});
   EXPECT_EQ(made.code, kExitOk) << made.err;

@@ -1,6 +1,5 @@
-// trainctl advise: what is printed, what is asked, and what a trial submits.
+#include "tests/client/advise_test.h"
 #include <gmock/gmock.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,66 +9,15 @@
 #include "client/show/output.h"
 #include "common/base/file.h"
 #include "common/estimate/memory_estimate.h"
+#include "common/job/check_job.h"
 #include "common/job/job_json.h"
-#include "tests/client/client_test.h"
+#include "tests/client/decoded_png.h"
 
 namespace trainctl::client {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr const char* kAdvisedJob = R"({"version": 1, "name": "tiny",
- "model": {"path": "/models/tiny", "init": "random"}, "precision": "bf16-true",
- "data": {"path": "/data/rows.json", "val_split_fraction": 0.1},
- "train": {"global_batch_size": 8, "micro_batch_size": 2, "max_seq_length": 128},
- "output": {"dir": "/out", "save": "final"}})";
-
-class AdviseTest : public ClientTest {
- protected:
-  AdviseTest() {
-    char folder[] = "/tmp/trainctl-advise-XXXXXX";
-    folder_ = mkdtemp(folder);
-    EXPECT_TRUE(base::WriteFileAtomically(File(), kAdvisedJob).ok());
-    for (const char* name : {"alpha/0", "alpha/1"}) {
-      v1::WorkerView worker = CpuWorker(name, "READY");
-      v1::Device& device = *worker.mutable_device();
-      device.set_kind("cuda");
-      device.set_name("NVIDIA H200");
-      device.set_memory_bytes(int64_t{139} << 30);
-      device.set_compute_capability("9.0");
-      coordinator_.workers.push_back(worker);
-    }
-    job::Inspection inspection;
-    inspection.model = {.layers = 2,
-                        .hidden = 64,
-                        .intermediate = 128,
-                        .heads = 4,
-                        .kv_heads = 4,
-                        .head_dim = 16,
-                        .vocab = 512,
-                        .max_positions = 2048};
-    inspection.rows = 1000;
-    inspection.longest_row = 100;
-    inspection.total_tokens = 50'000;
-    inspection.data_digest = "d1";
-    v1::InspectResponse response;
-    response.set_inspection_json(job::ToJson(inspection));
-    coordinator_.inspection = response;
-  }
-  ~AdviseTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string File() const { return folder_ + "/job.json"; }
-
-  Json Ways(std::vector<std::string> words) {
-    words.insert(words.end(), {"-o", "json"});
-    const Ended ended = Trainctl(words);
-    EXPECT_EQ(ended.code, kExitOk) << ended.err;
-    return Json::parse(ended.out);
-  }
-
-  std::string folder_;
-};
 
 TEST_F(AdviseTest, PrintsTheFrontWithWhatToType) {
   const Ended ended = Trainctl({"advise", File(), "--price", "2.50/GPUh"});
@@ -335,6 +283,8 @@ TEST_F(AdviseTest, DrawnItHasTheFrontByNumberAndTheLimit) {
   EXPECT_EQ(Trainctl({"advise", File(), "-o", folder_ + "/ways.svg"}).code, kExitOk);
   EXPECT_EQ(*base::ReadFile(folder_ + "/ways.svg", 1 << 20), svg);
   EXPECT_EQ(Trainctl({"advise", File(), "-o", folder_ + "/ways.svg"}).code, kExitFailure);
+  EXPECT_EQ(Trainctl({"advise", File(), "-o", folder_ + "/ways.png"}).code, kExitOk);
+  EXPECT_EQ(DecodePng(*base::ReadFile(folder_ + "/ways.png", 1 << 20)).width, 1800u);
   EXPECT_EQ(Trainctl({"advise", File(), "-o", "gif"}).code, kExitUsage);
   EXPECT_EQ(Trainctl({"advise", File(), "-o", "svg", "--try", "1"}).code, kExitUsage);
 }
@@ -387,22 +337,50 @@ TEST_F(AdviseTest, WhatNoTrialCanHaveIsRefusedWithItsBounds) {
   EXPECT_TRUE(coordinator_.submissions.empty());
 }
 
+// All that a job may write, trace, evaluate or be expected to end as.
+constexpr const char* kKeepingJob = R"({"version": 1, "name": "tiny",
+ "model": {"path": "/models/tiny", "init": "random"}, "precision": "bf16-true",
+ "data": {"path": "/data/rows.json", "split": "train", "VALIDATION"},
+ "train": {"global_batch_size": 8, "micro_batch_size": 2, "max_seq_length": 128},
+ "eval": {"every_steps": 2, "max_rows": 4, "prompts": ["Once upon"]},
+ "output": {"dir": "/out", "save": "final"},
+ "checkpoint": {"every_steps": 3}, "profile": {"steps": 2, "skip": 1},
+ "track": ["tensorboard"], "expect": "OOM"})";
+
+std::string KeepingJob(const std::string& validation) {
+  std::string text = kKeepingJob;
+  return text.replace(text.find("\"VALIDATION\""), 12, validation);
+}
+
 TEST_F(AdviseTest, ATrialKeepsNothing) {
-  const Json ways = Ways({"advise", File()});
-  ASSERT_GE(ways["ways"].size(), 2u);
-  coordinator_.watchings.push_back({.told = {FinishedJob("j1", "tiny-way-1", "SUCCEEDED"),
-                                             FinishedJob("j2", "tiny-way-2", "SUCCEEDED")}});
-  Trainctl({"advise", File(), "--try", "2", "--steps", "5"});
-  ASSERT_EQ(coordinator_.submissions.size(), 1u);
-  const v1::SubmitRequest& request = coordinator_.submissions.back();
-  ASSERT_EQ(request.jobs_size(), 2);
-  for (const v1::JobSubmission& submission : request.jobs()) {
-    const base::Result<job::JobSpec> job = job::FromJson(submission.job_json());
-    ASSERT_TRUE(job.ok());
-    EXPECT_EQ(job->train.max_steps, 5);
-    EXPECT_EQ(job->output.dir, std::nullopt);
-    EXPECT_EQ(job->data.val_split_fraction, 0);
-    EXPECT_TRUE(job->exclusive);
+  for (const char* validation : {"\"val_split_fraction\": 0.1", "\"val_path\": \"/data/test.json\"",
+                                 "\"val_split\": \"test\""}) {
+    ASSERT_TRUE(base::WriteFileAtomically(File(), KeepingJob(validation)).ok());
+    const Json ways = Ways({"advise", File()});
+    ASSERT_GE(ways["ways"].size(), 2u);
+    coordinator_.submissions.clear();
+    coordinator_.watchings.push_back({.told = {FinishedJob("j1", "tiny-way-1", "SUCCEEDED"),
+                                               FinishedJob("j2", "tiny-way-2", "SUCCEEDED")}});
+    const Ended ended = Trainctl({"advise", File(), "--try", "2", "--steps", "5"});
+    ASSERT_EQ(coordinator_.submissions.size(), 1u) << ended.err;
+    const v1::SubmitRequest& request = coordinator_.submissions.back();
+    ASSERT_EQ(request.jobs_size(), 2);
+    for (const v1::JobSubmission& submission : request.jobs()) {
+      const base::Result<job::JobSpec> job = job::FromJson(submission.job_json());
+      ASSERT_TRUE(job.ok());
+      EXPECT_EQ(job::CheckJob(*job).size(), 0u) << job::Format(job::CheckJob(*job), "");
+      EXPECT_TRUE(job->exclusive);
+      job::JobSpec bare = *job;
+      bare.data = {.path = job->data.path, .split = job->data.split};
+      bare.eval = {};
+      bare.output = {};
+      bare.checkpoint = {};
+      bare.profile.reset();
+      bare.track.clear();
+      bare.expect.reset();
+      bare.train.max_steps = 5;
+      EXPECT_EQ(job::ToJson(*job), job::ToJson(bare));
+    }
   }
 }
 

@@ -105,6 +105,10 @@ TEST_F(ArgumentsTest, ASettingWithoutItsGroupIsSuggestedWithIt) {
             "'--train.micro_batch_size'?");
   EXPECT_EQ(hint("--max_step"), "unknown option '--max_step': did you mean '--train.max_steps'?");
   EXPECT_EQ(hint("--zzz"), "unknown option '--zzz'");
+  // Of sections that a job may leave out.
+  EXPECT_EQ(hint("--alpha"), "unknown option '--alpha': did you mean '--lora.alpha'?");
+  EXPECT_EQ(hint("--targets"), "unknown option '--targets': did you mean '--lora.targets'?");
+  EXPECT_EQ(hint("--skip"), "unknown option '--skip': did you mean '--profile.skip'?");
 }
 
 TEST_F(ArgumentsTest, WhatIsMissingOrTooMuchIsNamed) {

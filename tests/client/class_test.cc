@@ -166,7 +166,29 @@ TEST_F(ClassTest, NumbersLieAgainstTheShippedOnes) {
   const Json runs = Runs({"--users", "anna", "--reference", "h200"});
   // 0.58 s a step: tests/gpu/recipes.py measured it.
   EXPECT_NEAR(runs[0]["step_seconds_ratio"].get<double>(), 58 / 64.0 / 0.58, 0.1);
+  EXPECT_EQ(runs[0]["reference"].get<std::string>().find("2026-11-23 on NVIDIA H200"), 0u);
   EXPECT_EQ(Trainctl({"class", lab_, "--reference", "h300"}).code, kExitNotFound);
+}
+
+// Of four devices by the table of deploy/recipes/README.md, of BLIP-2 on four by nothing.
+TEST_F(ClassTest, RowsOfSeveralDevicesLieAgainstWhatWasMeasuredOfThem) {
+  surroundings_.program_directory = checkout::File("build/bin");
+  lab_ = checkout::File("deploy/recipes/lab-multi.json");
+  AddRun("j1", "anna", ClassJob("multi-2"), "SUCCEEDED");
+  Measure("j1", 64 * 2 * 0.191, 2);
+  for (const Json& run : Runs({"--users", "anna", "--reference", "h200"})) {
+    EXPECT_NE(run["reference"], nullptr) << run["experiment"];
+    if (run["experiment"] != "multi-2") continue;
+    EXPECT_NEAR(run["step_seconds_ratio"].get<double>(), 2, 1e-6);
+  }
+  lab_ = checkout::File("deploy/recipes/lab-blip.json");
+  const Ended ended = Trainctl({"class", lab_, "--users", "anna", "--reference", "h200"});
+  EXPECT_NE(ended.out.find("REFERENCE"), std::string::npos) << ended.out;
+  for (const Json& run : Runs({"--users", "anna", "--reference", "h200"})) {
+    const bool was_measured = run["experiment"] != "blip-2" && run["experiment"] != "blip-3";
+    EXPECT_EQ(run["reference"].is_string(), was_measured) << run.dump();
+    EXPECT_NE(ended.out.find(run["experiment"].get<std::string>()), std::string::npos);
+  }
 }
 
 TEST_F(ClassTest, AReferenceThatIsNoneIsRefused) {

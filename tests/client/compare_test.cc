@@ -6,6 +6,7 @@
 #include "client/show/output.h"
 #include "common/rank/metric.h"
 #include "tests/client/client_test.h"
+#include "tests/client/decoded_png.h"
 #include "tests/client/golden.h"
 #include "tests/client/scratch_folder.h"
 
@@ -162,6 +163,17 @@ TEST_F(CompareTest, OnlyTheRowsThatAreNamedAreShown) {
       << unknown.err;
 }
 
+TEST_F(CompareTest, DefinitionsAreThoseOfTheSectionsThatAreShown) {
+  const auto says = [&](const std::string& only, const std::string& words) {
+    return Trainctl({"compare", "--only", only}).out.find(words) != std::string::npos;
+  };
+  EXPECT_TRUE(says("memory", "memory: the worst rank's"));
+  EXPECT_FALSE(says("memory", "speed-up: samples/s"));
+  EXPECT_TRUE(says("time", "speed-up: samples/s"));
+  EXPECT_FALSE(says("time", "memory: the worst rank's"));
+  EXPECT_TRUE(says("time", "* best of the runs"));
+}
+
 TEST_F(CompareTest, ASpreadsheetMayHaveALineAJob) {
   EXPECT_EQ(Trainctl({"compare", "--transpose", "--only", "time,outcome", "-o", "csv"}).out,
             "id,name,outcome,time_seconds\n"
@@ -192,6 +204,8 @@ TEST_F(CompareTest, APageHasItsTablesAndBarsItsNumbers) {
   EXPECT_EQ(Trainctl({"compare", "-o", folder / "a.svg"}).code, 0);
   EXPECT_EQ(folder.Read("a.svg"), Trainctl({"compare", "-o", "svg"}).out);
   EXPECT_EQ(Trainctl({"compare", "-o", folder / "a.svg"}).code, kExitFailure);
+  EXPECT_EQ(Trainctl({"compare", "-o", folder / "a.png"}).code, 0);
+  EXPECT_EQ(DecodePng(folder.Read("a.png")).width, 1800u);
   EXPECT_EQ(Trainctl({"compare", "-o", "gif"}).code, kExitUsage);
 }
 

@@ -69,12 +69,16 @@ TEST_F(CompletionTest, MetricsAlsoSeveral) {
   EXPECT_EQ(Completed("trainctl plot j1 --metric val"), Found{"val_loss"});
   EXPECT_EQ(Completed("trainctl plot j1 --metric loss,val"), Found{"loss,val_loss"});
   EXPECT_EQ(Completed("trainctl metrics j1 --name val"), Found{"val_loss"});
+  EXPECT_EQ(Completed("trainctl compare j1 --only val"), Found{"val_loss"});
+  EXPECT_EQ(Completed("trainctl compare j1 --only tex"), Found{"texts"});
+  EXPECT_EQ(Completed("trainctl compare j1 --only loss,val"), Found{"loss,val_loss"});
 }
 
 TEST_F(CompletionTest, JobsByIdNameAndGroupAndNothingThatAShellWouldRun) {
   EXPECT_EQ(Completed("trainctl logs ''"), (Found{"j1", "j2", "j3", "j4", "tiny", "g1", "my-lab"}));
   EXPECT_EQ(Completed("trainctl compare my"), Found{"my-lab"});
   EXPECT_EQ(Completed("trainctl submit job.json --after ti"), Found{"tiny"});
+  EXPECT_EQ(Completed("trainctl top --job ti"), Found{"tiny"});
   EXPECT_FALSE(std::filesystem::exists(folder_ / "ran"));
 }
 
@@ -83,6 +87,8 @@ TEST_F(CompletionTest, ZshHasTheSameAndThereIsNoThirdShell) {
   EXPECT_EQ(zsh.find("#compdef trainctl"), 0u);
   EXPECT_NE(zsh.find(R"(the labs'\'' experiments, ready to run')"), std::string::npos);
   EXPECT_NE(zsh.find(" lora.r "), std::string::npos) << zsh;
+  EXPECT_NE(zsh.find("--only)"), std::string::npos) << zsh;
+  EXPECT_NE(zsh.find("|--job) compadd"), std::string::npos) << zsh;
   EXPECT_EQ(Trainctl({"completion", "fish"}).code, kExitUsage);
 }
 

@@ -45,5 +45,11 @@ TEST_F(ConfigTest, WithoutWordsAllIsListed) {
   EXPECT_EQ(Trainctl({"config", "get"}).out, Trainctl({"config"}).out);
 }
 
+TEST_F(ConfigTest, HelpPromisesNoMoreWordsThanAreTaken) {
+  EXPECT_NE(Trainctl({"config", "--help"}).out.find("unset KEY] "), std::string::npos);
+  EXPECT_EQ(Trainctl({"config", "--help"}).out.find("KEY…"), std::string::npos);
+  EXPECT_EQ(Trainctl({"context", "--help"}).out.find("NAME…"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace trainctl::client

@@ -47,6 +47,14 @@ class ContextTest : public ClientTest {
   std::string folder_, file_;
 };
 
+TEST_F(ContextTest, OfTwoDashboardsTheOneIsMeantByWhichTheCallerIsKnown) {
+  coordinator_.dashboard = "127.0.0.1:40001";
+  coordinator_.dashboard_tls = "0.0.0.0:7444";
+  EXPECT_EQ(Trainctl({"ui", "--server", "127.0.0.1:7070"}).out, "http://127.0.0.1:40001/\n");
+  ASSERT_EQ(Add("home", "127.0.0.1:7443").code, kExitOk);
+  EXPECT_EQ(Trainctl({"ui"}).out, "https://127.0.0.1:7444/sign-in#c0de\n");
+}
+
 TEST_F(ContextTest, TheFirstOneAddedIsUsedUntilAnotherIs) {
   EXPECT_EQ(Add("lab", "gpu-host:7443").code, kExitOk);
   EXPECT_EQ(Add("home", "127.0.0.1:7443").code, kExitOk);

@@ -4,13 +4,10 @@
 #include <utility>
 
 #include "common/base/ids.h"
+#include "tests/client/kept_texts.h"
 
 namespace trainctl::client {
 namespace {
-
-base::Error Unreachable() {
-  return {base::Code::kUnavailable, "no answer from the coordinator at fake:1: connection refused"};
-}
 
 base::Error NotFound(const std::string& name) {
   return {base::Code::kNotFound, "no job or group '" + name + "'"};
@@ -128,6 +125,7 @@ base::Result<v1::GetResponse> FakeApi::Get(const v1::GetRequest& request) {
     if (const auto known = fake_->details.find(job->id()); known != fake_->details.end())
       detail = known->second;
     *detail.mutable_view() = *job;
+    KeepTextsAskedFor(request, &detail);
     if (request.job() != job->group() && request.job() != job->group_name()) continue;
     response.set_group(job->group());
     response.set_group_name(job->group_name());
@@ -148,6 +146,25 @@ base::Result<v1::RemoveResponse> FakeApi::Remove(const v1::RemoveRequest& reques
   }
   for (const v1::SubmittedJob& job : response.jobs())
     std::erase_if(fake_->jobs, [&](const v1::JobView& view) { return view.id() == job.id(); });
+  return response;
+}
+
+base::Result<v1::RemoveOutputsResponse> FakeApi::RemoveOutputs(
+    const v1::RemoveOutputsRequest& request) {
+  if (fake_->unreachable) return Unreachable();
+  fake_->output_removals.push_back(request);
+  const std::vector<const v1::JobView*> found = fake_->Find(request.job());
+  if (found.empty()) return NotFound(request.job());
+  if (found.front()->state() != "FINISHED")
+    return base::Error{base::Code::kConflict, request.job() + " has not ended"};
+  if (const auto kept = fake_->kept_outputs.find(request.job()); kept != fake_->kept_outputs.end())
+    return kept->second;
+  v1::RemoveOutputsResponse response;
+  *response.mutable_job() = Submitted(*found.front());
+  response.set_output_dir(found.front()->output_dir());
+  for (const v1::HostOutputs& host : fake_->outputs[request.job()]) *response.add_hosts() = host;
+  if (request.look_only()) return response;
+  std::erase_if(fake_->jobs, [&](const v1::JobView& view) { return view.id() == request.job(); });
   return response;
 }
 
@@ -283,51 +300,6 @@ base::Result<v1::AuditResponse> FakeApi::Audit(const v1::AuditRequest& request) 
   return fake_->audit;
 }
 
-namespace {
-
-v1::Token TokenOf(const v1::CreateTokenRequest& request, size_t id) {
-  v1::Token token;
-  token.set_id(static_cast<int64_t>(id));
-  token.set_owner(request.owner());
-  token.set_role(request.role());
-  token.set_expires_at(request.seconds() * 1'000'000);
-  return token;
-}
-
-}  // namespace
-
-base::Result<v1::CreateTokenResponse> FakeApi::CreateToken(const v1::CreateTokenRequest& request) {
-  if (fake_->unreachable) return Unreachable();
-  fake_->tokens.push_back(request);
-  v1::CreateTokenResponse response;
-  *response.mutable_token() = TokenOf(request, fake_->tokens.size());
-  response.set_text("trainctl_secret");
-  return response;
-}
-
-base::Result<v1::ListTokensResponse> FakeApi::ListTokens() {
-  if (fake_->unreachable) return Unreachable();
-  v1::ListTokensResponse response;
-  for (size_t i = 0; i < fake_->tokens.size(); ++i)
-    *response.add_tokens() = TokenOf(fake_->tokens[i], i + 1);
-  return response;
-}
-
-base::Result<v1::RevokeTokenResponse> FakeApi::RevokeToken(const v1::RevokeTokenRequest& request) {
-  if (fake_->unreachable) return Unreachable();
-  fake_->revoked_tokens.push_back(request.id());
-  return v1::RevokeTokenResponse();
-}
-
-base::Result<v1::BackupResponse> FakeApi::Backup(const v1::BackupRequest& request) {
-  if (fake_->unreachable) return Unreachable();
-  fake_->backups.push_back(request.path());
-  v1::BackupResponse response;
-  response.set_bytes(3 << 20);
-  response.set_jobs(12);
-  return response;
-}
-
 base::Result<v1::CompareResponse> FakeApi::Compare(const v1::CompareRequest& request) {
   if (fake_->unreachable) return Unreachable();
   fake_->compare_request = request;
@@ -376,6 +348,8 @@ base::Result<v1::WorkersResponse> FakeApi::Workers() {
   response.set_version("0.1.0");
   response.set_site(fake_->site);
   response.set_dashboard(fake_->dashboard);
+  response.set_dashboard_tls(fake_->dashboard_tls);
+  if (fake_->policy) *response.mutable_policy() = *fake_->policy;
   for (const v1::WorkerView& worker : fake_->workers) *response.add_workers() = worker;
   return response;
 }

@@ -19,9 +19,10 @@ struct FakeCoordinator {
   std::vector<v1::JobView> jobs;
   std::map<std::string, v1::JobDetail> details;  // by id
   std::vector<v1::WorkerView> workers;
+  std::optional<v1::UserPolicy> policy;  // of whoever asks
   v1::LeasesResponse leases;
   std::string site;
-  std::string dashboard;
+  std::string dashboard, dashboard_tls;
   base::Result<v1::AuditResponse> audit = v1::AuditResponse();
   v1::CompareResponse comparison;
   std::vector<v1::MetricPoint> points;                             // of every job
@@ -36,7 +37,9 @@ struct FakeCoordinator {
       artifacts;  // contents by file, by the artifact's path; its worker is connected
   base::Error artifact_error = {base::Code::kUnavailable,
                                 "no worker of host alpha is connected"};  // of all others
-  size_t artifact_piece_bytes = 4;                                        // of an answer at most
+  std::map<std::string, std::vector<v1::HostOutputs>> outputs;            // by job; of others none
+  std::map<std::string, base::Error> kept_outputs;  // by job: why a host refuses
+  size_t artifact_piece_bytes = 4;                  // of an answer at most
   base::Result<v1::InspectResponse> inspection =
       base::Error{base::Code::kUnavailable, "no worker answers"};
 
@@ -68,6 +71,7 @@ struct FakeCoordinator {
   std::vector<v1::WatchRequest> watch_requests;
   std::vector<std::string> cancelled;
   std::vector<v1::RemoveRequest> removals;
+  std::vector<v1::RemoveOutputsRequest> output_removals;
   std::vector<std::string> fenced;
   std::vector<v1::LogsRequest> logs_requests;
   v1::CompareRequest compare_request;
@@ -75,6 +79,7 @@ struct FakeCoordinator {
   v1::AuditRequest audit_request;
   std::vector<v1::CreateTokenRequest> tokens;  // that were asked for; each has its place as id
   std::vector<int64_t> revoked_tokens;
+  std::vector<std::string> revoked_hosts;
   std::vector<std::string> backups;
   int inspections_asked = 0;
 
@@ -91,6 +96,8 @@ class FakeApi : public Api {
   base::Result<v1::GetResponse> Get(const v1::GetRequest& request) override;
   base::Result<v1::CancelResponse> Cancel(const v1::CancelRequest& request) override;
   base::Result<v1::RemoveResponse> Remove(const v1::RemoveRequest& request) override;
+  base::Result<v1::RemoveOutputsResponse> RemoveOutputs(
+      const v1::RemoveOutputsRequest& request) override;
   base::Result<v1::CompareResponse> Compare(const v1::CompareRequest& request) override;
   base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) override;
   base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) override;
@@ -102,6 +109,7 @@ class FakeApi : public Api {
   base::Result<v1::ReadArtifactResponse> ReadArtifact(
       const v1::ReadArtifactRequest& request) override;
   base::Result<v1::WorkersResponse> Workers() override;
+  base::Result<v1::SignInResponse> SignIn() override;
   base::Result<v1::AuditResponse> Audit(const v1::AuditRequest& request) override;
   base::Result<v1::BackupResponse> Backup(const v1::BackupRequest& request) override;
   base::Result<v1::CreateLeaseResponse> CreateLease(const v1::CreateLeaseRequest& request) override;
@@ -112,6 +120,7 @@ class FakeApi : public Api {
   base::Result<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request) override;
   base::Result<v1::ListTokensResponse> ListTokens() override;
   base::Result<v1::RevokeTokenResponse> RevokeToken(const v1::RevokeTokenRequest& request) override;
+  base::Result<v1::RevokeHostResponse> RevokeHost(const v1::RevokeHostRequest& request) override;
   base::Status Logs(const v1::LogsRequest& request,
                     const std::function<bool(const v1::LogChunk&)>& on_message) override;
   base::Status Metrics(const v1::MetricsRequest& request,
@@ -122,6 +131,11 @@ class FakeApi : public Api {
  private:
   FakeCoordinator* fake_;
 };
+
+// What every call answers where it is unreachable.
+inline base::Error Unreachable() {
+  return {base::Code::kUnavailable, "no answer from the coordinator at fake:1: connection refused"};
+}
 
 // A RUNNING job, to be changed by the test.
 v1::JobView RunningJob(const std::string& id, const std::string& name);

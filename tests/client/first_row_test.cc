@@ -83,6 +83,19 @@ TEST_F(SubmitTest, ADryRunSaysHowManyPicturesAreBrokenWhoseRowsAreLeftOut) {
   EXPECT_EQ(json["jobs"][0]["broken_pictures"], 3);
 }
 
+TEST_F(SubmitTest, ADryRunSaysForWhomTheLookAtTheDataWaited) {
+  const std::string file = File("tiny.json", kJob);
+  job::Inspection inspection = SmallModel(100);
+  inspection.waited_for = "j7 (process 12)";
+  coordinator_.inspection->set_inspection_json(job::ToJson(inspection));
+  EXPECT_NE(Trainctl({"submit", file, "--dry-run"})
+                .out.find("  data    the look at it waited for j7 (process 12), which makes the "
+                          "same tokens\n"),
+            std::string::npos);
+  const Json json = Json::parse(Trainctl({"submit", file, "--dry-run", "-o", "json"}).out);
+  EXPECT_EQ(json["jobs"][0]["waited_for"], "j7 (process 12)");
+}
+
 TEST(FirstRow, MostHaveNoNote) {
   job::Inspection inspection;
   inspection.first_row = Row();

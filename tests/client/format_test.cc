@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "client/show/character_width.h"
+
 namespace trainctl::client {
 namespace {
 
@@ -57,6 +59,33 @@ TEST(Format, ElapsedTimeReadsAsOnAClock) {
   EXPECT_EQ(FormatClock(723), "12:03");
   EXPECT_EQ(FormatClock(10931), "3:02:11");
   EXPECT_EQ(FormatClock(-5), "0:00");
+}
+
+TEST(Format, WidthIsThatOfATerminal) {
+  EXPECT_EQ(DisplayWidth("日本語"), 6);
+  EXPECT_EQ(DisplayWidth("e\u0301mile"), 5) << "a mark on a letter";
+  EXPECT_EQ(DisplayWidth("👩\u200d💻"), 2) << "joined";
+  EXPECT_EQ(DisplayWidth("🇩🇪"), 2);
+  EXPECT_EQ(DisplayWidth("قم"), 2);
+  EXPECT_EQ(DisplayWidth("a\xff"
+                         "b"),
+            3)
+      << "no character";
+}
+
+TEST(Format, NoCharacterIsHalvedByTruncation) {
+  EXPECT_EQ(Truncate("日本語", 6), "日本語");
+  EXPECT_EQ(Truncate("日本語", 5), "日本…");
+  EXPECT_EQ(Truncate("日本語", 4), "日…") << "one column short";
+  EXPECT_EQ(Truncate("e\u0301mile", 4), "e\u0301mi…");
+  EXPECT_EQ(Truncate("x👩\u200d💻yz", 4), "x👩\u200d💻…");
+  EXPECT_EQ(Truncate("x👩\u200d💻yz", 3), "x…");
+}
+
+TEST(Format, CodePointsAreCountedForProgramsThatTakeSoMany) {
+  EXPECT_EQ(FirstCodePoints("日本語", 2), "日本");
+  EXPECT_EQ(FirstCodePoints("größe", 9), "größe");
+  EXPECT_EQ(FirstCodePoints("ab", 0), "");
 }
 
 TEST(Format, WidthCountsCodePointsAndTruncationNeverSplitsOne) {

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <sstream>
 
 #include "client/show/escaping.h"
 #include "client/top/picture.h"
+#include "client/top/spark_line.h"
 #include "tests/client/fake_coordinator.h"
 
 namespace trainctl::client {
@@ -114,6 +116,16 @@ TEST(Frame, ARowWithBytesThatAreNoCharacterIsSentWhole) {
 
 // ---- what top sends ----
 
+// A half minute is five frames here. The mean of the last one goes on with each.
+void AddLoads(int frame, int device, v1::LoadHistory* loads) {
+  for (int i = kLoadBuckets - 1; i >= 0; --i) {
+    const int now = i == 0 ? frame : 0;
+    const int percent = (device * 29 + (frame / 5 - i + kLoadBuckets) * 37 + now * 13) % 101;
+    loads->add_device_percent(percent);
+    loads->add_host_percent(100 - percent);
+  }
+}
+
 SiteView LargeSite(int frame) {
   std::mt19937 random(static_cast<unsigned>(frame));  // NOLINT: the same each time
   v1::ListResponse site;
@@ -129,6 +141,7 @@ SiteView LargeSite(int frame) {
     sample.set_memory_used_bytes(static_cast<int64_t>(random() % 140) << 30);
     sample.set_power_watts(static_cast<double>(random() % 700));
     sample.set_temperature_celsius(static_cast<double>(30 + random() % 50));
+    AddLoads(frame, i, worker.mutable_load_history());
   }
   for (int i = 0; i < 64; ++i) {
     v1::JobView& job = *site.add_jobs();
@@ -137,7 +150,16 @@ SiteView LargeSite(int frame) {
     job.set_loss(static_cast<double>(random() % 5000) / 1000);
     job.set_tokens_per_second(static_cast<double>(random() % 90000));
   }
-  return SiteViewOf("127.0.0.1:7070", (1'000'000 + frame) * int64_t{1'000'000}, site, {});
+  SiteView view = SiteViewOf("127.0.0.1:7070", (1'000'000 + frame) * int64_t{1'000'000}, site, {});
+  for (const v1::JobView& job : site.jobs()) {
+    HeldMemory& memory = view.memory[job.id()];
+    memory.limit = int64_t{140} << 30;
+    memory.predicted_peak = int64_t{120} << 30;
+    for (const auto kind : {&job::MemoryByKind::params, &job::MemoryByKind::grads,
+                            &job::MemoryByKind::optimizer, &job::MemoryByKind::other})
+      memory.whole += memory.kinds.*kind = static_cast<int64_t>(random() % 35) << 30;
+  }
+  return view;
 }
 
 Rows Sent(const SiteView& site, const Paper& paper) {
@@ -150,6 +172,11 @@ Rows Sent(const SiteView& site, const Paper& paper) {
     rows.push_back(bytes.str());
   }
   return rows;
+}
+
+bool Has(const Rows& rows, const std::string& text) {
+  return std::ranges::any_of(
+      rows, [&](const std::string& row) { return row.find(text) != std::string::npos; });
 }
 
 constexpr size_t kMostBytesASecond = 20'000;
@@ -165,6 +192,12 @@ TEST(Frame, ALargeSiteThatChangesAllTheTimeGoesThroughASlowLine) {
       EXPECT_LE(FrameBytes(drawn, rows).size(), kMostBytesASecond)
           << paper.columns << " columns, frame " << frame;
       EXPECT_GT(FrameBytes(drawn, rows).size(), 100u);
+      if (paper.columns == 200) {
+        const SiteView site = LargeSite(frame);
+        EXPECT_TRUE(Has(
+            rows, ShortMemoryBar(site.memory.at("j0"), {.columns = 12, .unicode = paper.unicode})));
+        EXPECT_TRUE(Has(rows, SparkLine(site.loads.at("host-0/0"), paper.unicode)));
+      }
       drawn = rows;
     }
     RecordProperty("bytes_of_" + std::to_string(paper.columns),

@@ -59,6 +59,18 @@ class GenerateTest : public SubmitTest {
   }
 };
 
+// Of a policy such as deploy/policy.example.json: what generate leaves unsaid is the policy's.
+TEST_F(GenerateTest, AStrictPolicyTakesIt) {
+  coordinator_.policy.emplace().set_user("ann");
+  coordinator_.policy->set_max_priority(60);
+  coordinator_.policy->set_max_time_limit_seconds(86'400);
+  Script("SUCCEEDED");
+  const Ended ended = Generate();
+  ASSERT_EQ(coordinator_.submissions.size(), 1u) << ended.err;
+  EXPECT_EQ(SubmittedJob().resources.priority, 60);
+  EXPECT_NE(ended.err.find("resources.time_limit is 1d"), std::string::npos) << ended.err;
+}
+
 TEST_F(GenerateTest, TheJobContinuesThePromptsWithTheSavedModel) {
   Script("SUCCEEDED");
   const Ended ended =
@@ -73,9 +85,26 @@ TEST_F(GenerateTest, TheJobContinuesThePromptsWithTheSavedModel) {
   EXPECT_EQ(job.eval.temperature, 0.5);
   EXPECT_EQ(job.seed, 7);
   EXPECT_EQ(job.precision, job::Precision::kBf16Mixed);
-  EXPECT_EQ(job.resources.priority, 50);
+  EXPECT_EQ(job.resources.priority, 90) << "as it was trained";
   EXPECT_FALSE(job.lora) << "a whole model has no adapters";
   EXPECT_FALSE(job.output.dir);
+}
+
+TEST_F(GenerateTest, TheModelOfChatsAnswers) {
+  job::JobSpec trained = job::FromJson(kJob).value();
+  trained.data.format = job::DataFormat::kChat;
+  trained.data.chat_template = job::ChatTemplate::kZephyr;
+  SetTrained(trained);
+  Script("SUCCEEDED");
+  Generate();
+  EXPECT_TRUE(job::PromptsAreTurns(SubmittedJob()));
+  EXPECT_EQ(SubmittedJob().data.chat_template, job::ChatTemplate::kZephyr);
+}
+
+TEST_F(GenerateTest, RawPromptsAreNoTurns) {
+  Script("SUCCEEDED");
+  Generate({"--raw"});
+  EXPECT_TRUE(SubmittedJob().eval.raw_prompts);
 }
 
 TEST_F(GenerateTest, ItRunsWhereTheModelLies) {
@@ -190,6 +219,22 @@ TEST(TextPrinter, GoesOnWithWhatHasGrown) {
   printer.Show(detail);
   printer.Finish();
   EXPECT_EQ(out.str(), "Once upon\n\nTwo are\n");
+}
+
+TEST(TextPrinter, AnAnswerToATurnBeginsALine) {
+  job::JobSpec job = job::FromJson(kJob).value();
+  job.data.format = job::DataFormat::kChat;
+  const auto shown = [&job] {
+    std::ostringstream out;
+    v1::JobDetail detail;
+    detail.set_job_json(job::ToJson(job));
+    Say(&detail, 0, "Who?", "Me");
+    TextPrinter(out).Show(detail);
+    return out.str();
+  };
+  EXPECT_EQ(shown(), "Who?\nMe");
+  job.eval.raw_prompts = true;
+  EXPECT_EQ(shown(), "Who?Me");
 }
 
 TEST(TextPrinter, ATextThatBecameAnotherIsShownAnew) {

@@ -38,6 +38,19 @@ TEST_F(LeaseTest, TimesAreLocalUnlessTheySayUtcAndAreToldAsBoth) {
   EXPECT_EQ(LocalAndUtc(kStart), "2026-12-01 14:00 UTC");
 }
 
+TEST_F(LeaseTest, TimesInTheCoordinatorsWordsAreToldAsBoth) {
+  EXPECT_EQ(
+      InLocalTime("lease 'l' (2026-12-01 14:00 UTC to 2026-12-01 14:00:05 UTC) of 2026"),
+      "lease 'l' (2026-12-01 15:30 TST (14:00 UTC) to 2026-12-01 15:30:05 TST (14:00:05 UTC)) "
+      "of 2026");
+  const std::string told = LocalAndUtc(kStart + 9 * 3600 * kSecond);
+  EXPECT_EQ(InLocalTime(told), told) << "once";
+  EXPECT_EQ(InLocalTime("2026-13-01 14:00 UTC"), "2026-13-01 14:00 UTC") << "no time";
+  EXPECT_EQ(InLocalTime("'2026-12-01 13:00 UTC'"), "'2026-12-01 13:00 UTC'") << "as typed";
+  SetZone("UTC0");
+  EXPECT_EQ(InLocalTime("ends 2026-12-01 14:00 UTC"), "ends 2026-12-01 14:00 UTC");
+}
+
 TEST_F(LeaseTest, WhatIsNoTimeIsRefused) {
   for (const char* text : {"", "tomorrow", "2026-13-01 14:00", "2026-02-30 14:00", "2026-12-01",
                            "2026-12-01 14:00 CET", "2026-12-01 25:00", "0001-12-01 14:00"})
@@ -103,6 +116,12 @@ TEST_F(LeaseTest, WhatRemainsOfALabIsHeldAgainstOnesOwnLease) {
   EXPECT_NE(within("lab2").out.find("which the lease lab2"), std::string::npos);
   EXPECT_NE(within("2h").out.find("fits 2 h"), std::string::npos);
   EXPECT_EQ(within("other").code, kExitNotFound);
+  const Ended no_time = within("10m");
+  EXPECT_EQ(no_time.code, kExitUsage);
+  EXPECT_NE(no_time.err.find("no lease '10m', or it is over; expected a lease, or a time such as "
+                             "90s, 10min or 2h"),
+            std::string::npos)
+      << no_time.err;
 }
 
 TEST_F(LeaseTest, SubmitWithinALeaseNamesItAndSaysWhatIsLeft) {

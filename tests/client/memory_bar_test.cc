@@ -67,7 +67,7 @@ TEST(MemoryBar, AnOffloadedOptimizerIsInTheMemoryOfACpuSlotAlone) {
 TEST(MemoryBar, TheShortOneIsTheBarAlone) {
   const std::optional<HeldMemory> memory = HeldMemoryOf(MeasuredJob(), {80 * kGib});
   ASSERT_TRUE(memory);
-  EXPECT_EQ(ShortMemoryBar(*memory, /*unicode=*/false), "[PGOO......]");
+  EXPECT_EQ(ShortMemoryBar(*memory, {.columns = 12, .unicode = false}), "[PGOO......]");
   EXPECT_EQ(MemoryBarLegend(/*unicode=*/false),
             "P params G grads O optimizer H optimizer_cpu x other");
 }

@@ -128,5 +128,21 @@ TEST_F(MlflowTest, TheRealMlflowReadsIt) {
             "artifacts job.json report.md\n");
 }
 
+TEST_F(MlflowTest, TheRealServerAnswersWithItsCurves) {
+  const std::string python = TrackersPython();
+  if (python.empty()) GTEST_SKIP() << "no MLflow: tests/oracles trackers makes it ready";
+  ASSERT_EQ(Export("my-lab").code, 0);
+  EXPECT_EQ(PrintedBy(python, "read_mlflow_server.py", folder_ / "ml"),
+            "experiment my-lab\n"
+            "run a: \"b\"\\u001b é\n"
+            " FINISHED\n"
+            "point loss 1500 2.5 0\n"
+            "point loss 1503 0.1 3\n"
+            "point loss 1504 NaN 4\n"
+            "point memory_params_bytes.rank_1 1501 7.0 1\n"
+            "point memory_params_bytes.rank_1.after_forward 1501 1e+300 1\n"
+            "run tiny-4 FAILED\n");
+}
+
 }  // namespace
 }  // namespace trainctl::client

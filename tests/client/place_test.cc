@@ -50,6 +50,25 @@ class PlaceTest : public SubmitTest {
   }
 };
 
+TEST_F(PlaceTest, AGangThatAsksForLinksGetsDevicesThatAreLinkedSo) {
+  coordinator_.workers = {Slot("a/0"), Slot("a/1"), Slot("a/2")};
+  for (v1::WorkerView& worker : coordinator_.workers) {
+    worker.mutable_device()->set_kind("cuda");
+    worker.mutable_device()->set_uuid(worker.name());
+    worker.mutable_device()->set_compute_capability("9.0");
+  }
+  for (const int i : {0, 2}) {
+    const char* other = i == 0 ? "a/2" : "a/0";
+    (*coordinator_.workers[static_cast<size_t>(i)].mutable_device()->mutable_links())[other] =
+        "NVLink";
+  }
+  const std::vector<std::string> linked = {"--devices", "2", "--resources.constraints",
+                                           R"({"gpu.links": "=NVLink"})"};
+  EXPECT_THAT(DryRun(linked).out, HasSubstr("where   a/0, a/2 ("));
+  coordinator_.workers[2].set_state("BUSY");
+  EXPECT_THAT(DryRun(linked).out, HasSubstr("waits: 1 of the 2 devices it needs are free now"));
+}
+
 TEST_F(PlaceTest, AHostThatDoesNotLetTheJobReadIsLeftOutAndSaid) {
   Bound(0, "/elsewhere");
   const Ended ended = DryRun();

@@ -65,5 +65,65 @@ TEST_F(RmTest, AFewAreRemovedAtATimeAndWhatWasIsToldBesideTheError) {
   EXPECT_EQ(coordinator_.removals.size(), 2u);
 }
 
+v1::HostOutputs Outputs(const std::string& host, int64_t files, int64_t bytes) {
+  v1::HostOutputs outputs;
+  outputs.set_host(host);
+  outputs.set_files(files);
+  outputs.set_bytes(bytes);
+  return outputs;
+}
+
+class RmOutputsTest : public RmTest {
+ protected:
+  RmOutputsTest() {
+    coordinator_.outputs["j1"] = {Outputs("alpha", 3, 3 << 20), Outputs("beta", 0, 0)};
+    v1::LeftPath& left = *coordinator_.outputs["j1"][0].add_left();
+    left.set_path("/out");
+    left.set_why("stays, with notes.txt");
+    coordinator_.outputs["j2"] = {Outputs("alpha", 2, 1 << 20)};
+    coordinator_.jobs[0].set_output_dir("/out");
+  }
+};
+
+TEST_F(RmOutputsTest, FilesAreRemovedWithTheirJobsAndWhatStaysIsNamed) {
+  const Ended ended = Trainctl({"rm", "--older-than", "0s", "--outputs", "--yes"});
+  EXPECT_EQ(ended.code, kExitOk) << ended.err;
+  EXPECT_EQ(ended.out,
+            "alpha: /out: stays, with notes.txt\n"
+            "Removed 2 jobs with 5 files (4.00 MiB).\n");
+  EXPECT_EQ(coordinator_.jobs.size(), 1u);
+  EXPECT_TRUE(coordinator_.removals.empty());
+}
+
+TEST_F(RmOutputsTest, ADryRunListsFilesAndRemovesNothing) {
+  const Ended listed = Trainctl({"rm", "j1", "--outputs", "--dry-run"});
+  EXPECT_EQ(listed.code, kExitOk) << listed.err;
+  EXPECT_THAT(listed.out, HasSubstr("3.00 MiB"));
+  EXPECT_THAT(listed.out, HasSubstr("1 job with 3 files (3.00 MiB) would be removed, and nothing"));
+  ASSERT_EQ(coordinator_.output_removals.size(), 1u);
+  EXPECT_TRUE(coordinator_.output_removals[0].look_only());
+  const Json record =
+      Json::parse(Trainctl({"rm", "j1", "--outputs", "--dry-run", "-o", "json"}).out)["jobs"].at(0);
+  EXPECT_EQ(record["files"], 3);
+  EXPECT_EQ(record["hosts"][0]["left"][0]["path"], "/out");
+  EXPECT_EQ(coordinator_.jobs.size(), 3u);
+}
+
+TEST_F(RmOutputsTest, AJobThatIsKeptHoldsUpNoOther) {
+  coordinator_.kept_outputs["j1"] = {base::Code::kConflict, "j1: on host beta: nobody answers"};
+  const Ended ended = Trainctl({"rm", "--older-than", "0s", "--outputs", "--yes"});
+  EXPECT_EQ(ended.code, kExitFailure);
+  EXPECT_EQ(ended.out, "Removed 1 job with 2 files (1.00 MiB).\n");
+  EXPECT_EQ(ended.err, "trainctl: j1: on host beta: nobody answers\n");
+  coordinator_.kept_outputs["j1"] = {base::Code::kUnavailable, "the coordinator is away"};
+  EXPECT_EQ(Trainctl({"rm", "j1", "--outputs", "--yes"}).code, kExitUnreachable);
+}
+
+TEST_F(RmOutputsTest, WithoutYesItIsSaidThatFilesWouldGo) {
+  EXPECT_THAT(Trainctl({"rm", "j1", "--outputs"}).err,
+              HasSubstr("and the files that they have saved"));
+  EXPECT_TRUE(coordinator_.output_removals.empty());
+}
+
 }  // namespace
 }  // namespace trainctl::client

@@ -1,8 +1,11 @@
 // What models make of prompts, in describe and compare.
 #include <string>
+#include <vector>
 
+#include "client/exit_code.h"
 #include "client/show/output.h"
 #include "tests/client/client_test.h"
+#include "tests/client/golden.h"
 
 namespace trainctl::client {
 namespace {
@@ -35,6 +38,36 @@ TEST_F(TextsTest, DescribeShowsTheTextsOfTheFirstAndTheLastEvaluation) {
   const Json json = Json::parse(Trainctl({"describe", "big", "-o", "json"}).out);
   const Json expected = {{"step", 9}, {"place", 1}, {"prompt", "Two\nlines"}, {"text", " of 9\n"}};
   EXPECT_EQ(json["jobs"][0]["continuations"][3], expected);
+}
+
+TEST_F(TextsTest, DescribeShowsTheTextsOfEachEvaluationThatIsKept) {
+  v1::JobView view;
+  view.set_id("j1");
+  view.set_name("big");
+  coordinator_.jobs = {view};
+  v1::JobDetail& detail = coordinator_.details["j1"];
+  for (const int64_t step : {4, 9, 1014, 1019}) {
+    detail.add_text_steps(step);
+    v1::Continuation& said = *detail.add_continuations();
+    said.set_step(step);
+    said.set_prompt("<b>Once\x1b[2J");
+    said.set_text(step == 9 ? "\x1b]0;title\a| upon\u202e\n" : " of " + std::to_string(step));
+  }
+  const auto texts = [this](std::vector<std::string> words) {
+    words.insert(words.begin(), {"describe", "big"});
+    const Ended ended = Trainctl(words);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return ended.out.substr(ended.out.find("\nTexts\n") + 1);
+  };
+  ExpectGolden("texts.txt", texts({}) + texts({"--texts", "all"}) + texts({"--texts", "9"}));
+  EXPECT_EQ(Json::parse(Trainctl({"describe", "big", "-o", "json"}).out)["jobs"][0]["text_steps"],
+            Json::parse("[4, 9, 1014, 1019]"));
+  EXPECT_EQ(Trainctl({"describe", "big", "--texts", "-1"}).code, kExitUsage);
+  const Ended none = Trainctl({"describe", "big", "--texts", "5"});
+  EXPECT_EQ(none.code, kExitNotFound);
+  EXPECT_EQ(none.err,
+            "trainctl: no texts of step 5 are kept; they are of these steps: "
+            "big (j1): 4, 9, 1,014, 1,019\n");
 }
 
 TEST_F(TextsTest, TextsStandBelowTheTableJobUnderJob) {

@@ -46,11 +46,26 @@ TEST(TopMemory, IsAStackedBarInTheListOfJobs) {
               AllOf(HasSubstr("MEMORY"), HasSubstr("[██▓▓▒▒ |  ]")));
 }
 
-TEST(TopMemory, GivesWayToTheWidthAfterDoneAndWhere) {
+TEST(TopMemory, StandsOn80ColumnsWithTheNumbersThatPeopleHave) {
+  SiteView site = MeasuredSite("annalena");
+  v1::JobView& job = site.running[0];
+  job.set_id("j1234");
+  job.set_name("tinyllama-lora-64");
+  site.memory["j1234"] = ThreeKinds();
+  EXPECT_THAT(Drawn(site, {.columns = 80}), AllOf(HasSubstr(" [██▓▒▒|  ] "), HasSubstr("OWNER"),
+                                                  HasSubstr("TIME"), Not(HasSubstr("PEAK"))));
+  job.set_step(1'234);
+  job.set_steps(12'345);
+  EXPECT_THAT(Drawn(site, {.columns = 80}),
+              AllOf(HasSubstr(" [██▓▒▒|  ] "), HasSubstr("1,234/12,345"), HasSubstr("LEFT"),
+                    Not(HasSubstr("TIME"))));
+}
+
+TEST(TopMemory, GivesWayToTheWidthAfterMostOthers) {
   EXPECT_THAT(Drawn(MeasuredSite("anna"), {.columns = 90}),
-              AllOf(HasSubstr("MEMORY"), HasSubstr("OWNER"), Not(HasSubstr("DONE")),
-                    Not(HasSubstr("WHERE"))));
-  EXPECT_THAT(Drawn(MeasuredSite("anna"), {.columns = 80}), Not(HasSubstr("MEMORY")));
+              AllOf(HasSubstr("MEMORY"), HasSubstr("OWNER"), HasSubstr("PEAK"),
+                    Not(HasSubstr("DONE")), Not(HasSubstr("WHERE"))));
+  EXPECT_THAT(Drawn(MeasuredSite("anna"), {.columns = 50}), Not(HasSubstr("MEMORY")));
   for (const int columns : {79, 80, 88, 100, 132}) {
     for (const std::string& row : Split(Drawn(MeasuredSite("anna"), {.columns = columns}), '\n'))
       EXPECT_LE(DisplayWidth(row), columns) << row;

@@ -60,7 +60,13 @@ v1::ListResponse EndedJobs() {
 }
 
 SiteView SampleSite() {
-  return SiteViewOf("127.0.0.1:7070", 1'000'000'000, BusySite(), EndedJobs());
+  SiteView site = SiteViewOf("127.0.0.1:7070", 1'000'000'000, BusySite(), EndedJobs());
+  HeldMemory& memory = site.memory["j2"];
+  memory.kinds = {.params = 20, .grads = 10, .optimizer = 40};
+  memory.whole = 70;
+  memory.predicted_peak = 90;
+  memory.limit = 100;
+  return site;
 }
 
 std::string Text(const std::vector<std::string>& rows) { return Join(rows, "\n") + "\n"; }
@@ -84,6 +90,9 @@ TEST(TopPicture, WithoutUnicodeIsAscii) {
   const std::string text = Text(Shown(site, {.unicode = false}));
   EXPECT_TRUE(std::ranges::all_of(text, [](char c) { return c > 0; })) << text;
   EXPECT_NE(text.find("?mile"), std::string::npos);
+  site.running[0].set_name("日本 e\u0301");
+  const std::string wide = Text(Shown(site, {.unicode = false}));
+  EXPECT_NE(wide.find("???? e "), std::string::npos) << "as wide as it was laid out\n" << wide;
   EXPECT_NE(text.find("#####"), std::string::npos);
 }
 

@@ -195,6 +195,7 @@ TEST_F(VerbsTest, DescribeShowsTheAttemptThatRanOutOfMemory) {
   job::JobSpec job{
       .name = "big", .model = {.path = "/models/big"}, .data = {.path = "/data/rows.json"}};
   job.train.micro_batch_size = 4;
+  job.resources.priority = 50;
   detail.set_job_json(job::ToJson(job));
   ExpectGolden("describe.txt", Trainctl({"describe", "big"}).out);
   const std::string markdown = Trainctl({"describe", "big", "-o", "md"}).out;

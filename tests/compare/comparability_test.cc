@@ -164,6 +164,22 @@ TEST(Comparability, WarnsOfRunsThatSharedProcessors) {
           "job file gives a run its host to itself"});
 }
 
+// A time that is another program's work is no reason to take a setting.
+TEST(Comparability, TimesOnHostsThatHadOtherWorkHaveNoStar) {
+  Column slow = SomeRun("j1", "a"), fast = SomeRun("j2", "b");
+  slow.metrics = Loop(8, 10, 64, 64);
+  fast.metrics = Loop(8, 5, 64, 64);
+  const auto has_star = [&](const char* key) {
+    return PrintRow(Compare({slow, fast}, 0), key).find("best") != std::string::npos;
+  };
+  EXPECT_TRUE(has_star("speedup"));
+  EXPECT_TRUE(has_star("time_seconds"));
+  slow.neighbours = {{{9}, "h", true}};
+  EXPECT_FALSE(Compare({slow, fast}, 0).warnings.empty());
+  EXPECT_FALSE(has_star("speedup"));
+  EXPECT_FALSE(has_star("time_seconds"));
+}
+
 TEST(Comparability, WarnsOfASaturatedHostThatNoOtherJobExplains) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   a.metrics = {OfRank(Summary("host_cpu_percent", 98), 0)};

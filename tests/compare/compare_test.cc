@@ -312,8 +312,12 @@ TEST(Compare, AFolderOfAJobsOwnNameIsNoSettingThatChanged) {
   a.job.output.dir = "/runs/full";
   b.job.output.dir = "/runs/lora";
   EXPECT_EQ(Compare({a, b}, 0).rows.size(), 1u) << "the outcome alone";
-  b.job.output.dir = "/elsewhere";
-  EXPECT_EQ(Print(Compare({a, b}, 0).rows.front()), "changed/output.dir: /runs | /elsewhere\n");
+  for (const char* other : {"/elsewhere", "/other/lora"}) {
+    b.job.output.dir = other;
+    EXPECT_EQ(Print(Compare({a, b}, 0).rows.front()),
+              std::string("changed/output.dir: /runs/full | ") + other + "\n")
+        << "each has the folder that is shown";
+  }
 }
 
 TEST(Compare, OfASettingThatSomeRunsLeaveOutThePartsAreShown) {

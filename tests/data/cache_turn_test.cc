@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <thread>
 #include <vector>
 
 #include "tests/data/small_tokenizers.h"
 #include "worker/rank/data/dataset.h"
+#include "worker/rank/data/inspect.h"
 
 namespace trainctl::data {
 namespace {
@@ -85,8 +87,9 @@ TEST(CacheTurn, WhoWaitsIsToldForWhomOnce) {
   std::vector<std::string> holders;
   const auto wait = [&] {
     const CacheTurn waiting(
-        path, {}, {.waits_for = [&](const std::string& holder) { holders.push_back(holder); }},
-        {.poll_ms = 1, .standstill_ms = 20});
+        path, {},
+        {.waits_for = [&](const std::string& holder) { holders.push_back(holder); },
+         .patience = {.poll_ms = 1, .standstill_ms = 20}});
   };
   {
     const Held died(path + ".turn");  // and left its name
@@ -111,13 +114,60 @@ TEST(CacheTurn, AHolderThatStandsStillIsNotWaitedFor) {
   const Held held(path + ".turn");
   held.Tell(7);
   std::vector<int64_t> told;
-  const CacheTurn turn(path, [&](int64_t done) { told.push_back(done); }, {},
-                       {.poll_ms = 1, .standstill_ms = 20});
+  const CacheTurn turn(path, [&](int64_t done) { told.push_back(done); },
+                       {.patience = {.poll_ms = 1, .standstill_ms = 20}});
   EXPECT_THAT(told, testing::ElementsAre(7));
   turn.Tell(8);  // nobody's turn: the holder's word stays
-  CacheTurn again(path, [&](int64_t done) { told.push_back(done); }, {},
-                  {.poll_ms = 1, .standstill_ms = 20});
+  CacheTurn again(path, [&](int64_t done) { told.push_back(done); },
+                  {.patience = {.poll_ms = 1, .standstill_ms = 20}});
   EXPECT_THAT(told, testing::ElementsAre(7, 7));
+}
+
+// It has its answer in a few seconds, or says for whom it waits.
+TEST(CacheTurn, AnInspectionDoesNotWaitForAHolderThatStands) {
+  const ScratchDirectory directory;
+  const job::ModelShape model = WriteByteModel(directory);
+  job::DataSpec data{.path = directory.Write("d.jsonl", R"({"text": "hi"})"),
+                     .format = job::DataFormat::kText};
+  const std::string cache = directory.path() + "/cache";
+  std::vector<std::string> holders;
+  const auto look = [&] {
+    return LoadSample(data, model, directory.path(), 100, cache, {},
+                      [&](const std::string& holder) { holders.push_back(holder); });
+  };
+  ASSERT_TRUE(look().ok());
+  EXPECT_THAT(holders, testing::IsEmpty());
+  const fs::path made = TokenFile(cache);
+  fs::remove(made);
+  const Held held(made.string() + ".turn");
+  held.Name("j7 (process 12)");
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(look()->rows.size(), 1u);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_THAT(holders, testing::ElementsAre("j7 (process 12)"));
+}
+
+TEST(CacheTurn, AnInspectionThatWaitedSaysSo) {
+  const ScratchDirectory directory;
+  WriteByteModel(directory);
+  job::JobSpec job;
+  job.model = {.path = directory.path(), .init = job::ModelInit::kRandom};
+  job.data = {.path = directory.Write("d.jsonl", R"({"text": "hi"})"),
+              .format = job::DataFormat::kText};
+  const CacheFolders folders{.tokens = directory.path() + "/cache"};
+  const auto first = Inspect(job, folders);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_EQ(first->waited_for, "");
+  const fs::path made = TokenFile(folders.tokens);
+  fs::remove(made);
+  const Held frozen(made.string() + ".turn");
+  frozen.Name("j7 (process 12)");
+  std::string noticed;
+  const auto looked = Inspect(job, folders, [&](const std::string& holder) { noticed = holder; });
+  ASSERT_TRUE(looked.ok()) << looked.error().message;
+  EXPECT_EQ(looked->rows, 1);
+  EXPECT_EQ(looked->waited_for, "j7 (process 12)");
+  EXPECT_EQ(noticed, "j7 (process 12)") << "while it waits";
 }
 
 TEST(CacheTurn, LeavesNothingBehind) {

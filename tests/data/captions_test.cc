@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "tests/data/small_tokenizers.h"
 #include "worker/rank/data/dataset.h"
 #include "worker/rank/data/row_format.h"
+#include "worker/rank/data/row_lines.h"
 
 namespace trainctl::data {
 namespace {
@@ -48,10 +50,22 @@ class CaptionsTest : public testing::Test {
                                   {{directory_.path() + "/" + name}, kThree});
     RowCollector rows(*tokenizer_, boundary, model_.vocab, max_seq_length);
     const auto add = [&](const files::JsonObject& row) { return (*read)(row, &rows); };
-    const auto count = ReadCaptionRows(content, name, data_.max_rows, add, {});
-    if (!count) return count.error();
+    const auto lines = OpenRowLines(content, name);
+    if (!lines) return lines.error();
+    const auto all = (*lines)->Read((*lines)->text(), name, (*lines)->first_line(), add);
+    if (!all) return all.error();
     auto made = rows.Take();
     return std::move(*made);
+  }
+  static PictureList ListOf(const std::vector<PictureFile>& files) {
+    PictureListSpool spool;
+    for (const PictureFile& file : files) EXPECT_TRUE(spool.Append(file).ok());
+    return spool.Take().value();
+  }
+  static std::vector<PictureFile> FilesIn(const PictureList& list) {
+    std::vector<PictureFile> files;
+    for (int64_t row = 0; row < list.size(); ++row) files.push_back(list[row]);
+    return files;
   }
   std::string Path(const std::string& name) const { return directory_.path() + "/" + name; }
   PictureFile File(const std::string& name) const { return {Path(name)}; }
@@ -67,7 +81,7 @@ TEST_F(CaptionsTest, PlaceholdersStandBeforeBosAndTheCaptionAloneCounts) {
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_THAT(IdsOf(made->tokens), ElementsAre(280, 280, 280, 254, 'h', 'i', 255));
   EXPECT_EQ(made->rows.at(0).ignored, 4);
-  EXPECT_THAT(made->pictures, ElementsAre(File("a/b.png")));
+  EXPECT_THAT(FilesIn(made->pictures), ElementsAre(File("a/b.png")));
 }
 
 TEST_F(CaptionsTest, WhatIsTooLongIsCutAtTheCaptionsEnd) {
@@ -83,7 +97,7 @@ TEST_F(CaptionsTest, AnImagefolderNamesItsPicturesFileName) {
                                        {"file_name": "b.png", "text": "two, three"})")}) {
     const auto made = Read(name, content);
     ASSERT_TRUE(made.ok()) << made.error().message;
-    EXPECT_THAT(made->pictures, ElementsAre(File("a.png"), File("b.png")));
+    EXPECT_THAT(FilesIn(made->pictures), ElementsAre(File("a.png"), File("b.png")));
     EXPECT_EQ(made->rows.at(1).length, 3 + 1 + 10 + 1);
   }
 }
@@ -92,7 +106,7 @@ TEST_F(CaptionsTest, TheJobMayNameBothColumns) {
   data_.columns = {{"image", "path"}, {"text", "caption"}};
   const auto made = Read("rows.jsonl", R"({"path": "/x/y.jpg", "caption": "a", "image": "no"})");
   ASSERT_TRUE(made.ok()) << made.error().message;
-  EXPECT_THAT(made->pictures, ElementsAre(PictureFile{"/x/y.jpg"}));
+  EXPECT_THAT(FilesIn(made->pictures), ElementsAre(PictureFile{"/x/y.jpg"}));
 }
 
 TEST_F(CaptionsTest, AMissingKeyIsToldWithItsRow) {
@@ -128,7 +142,7 @@ TEST_F(CaptionsTest, AModelOfPicturesHasItsPlaceholdersInEachRow) {
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
   EXPECT_EQ(dataset->longest_row, 3 + 1 + 2 + 1);
   EXPECT_EQ(dataset->tokens[2], 280);
-  EXPECT_THAT(dataset->pictures, ElementsAre(File("a.png")));
+  EXPECT_THAT(FilesIn(dataset->pictures), ElementsAre(File("a.png")));
 }
 
 TEST_F(CaptionsTest, APreprocessorThatMakesOtherPicturesIsRefused) {
@@ -160,10 +174,10 @@ TEST_F(CaptionsTest, BadPicturesAreNamedTheFirstOnes) {
   const std::string good = checkout::File("tests/baselines/images/rgb.png");
   const std::string broken = directory_.Write("broken.png", "no picture");
   EXPECT_TRUE(CheckPictures({}, kRefuse).ok());
-  EXPECT_TRUE(CheckPictures(std::vector<PictureFile>(5, {good}), kRefuse).ok());
+  EXPECT_TRUE(CheckPictures(ListOf(std::vector<PictureFile>(5, {good})), kRefuse).ok());
   const std::vector<PictureFile> files = {
       {good}, File("x"), {broken}, {directory_.path()}, File("y")};
-  const auto checked = CheckPictures(files, kRefuse, {.most_told = 3});
+  const auto checked = CheckPictures(ListOf(files), kRefuse, {.most_told = 3});
   ASSERT_FALSE(checked.ok());
   EXPECT_THAT(checked.error().message,
               AllOf(HasSubstr("4 of 5 pictures"), HasSubstr("row 1: cannot open " + Path("x")),
@@ -175,16 +189,17 @@ TEST_F(CaptionsTest, BrokenPicturesAreCountedWhereTheirRowsAreLeftOutAndMissingO
   const std::string good = checkout::File("tests/baselines/images/rgb.png");
   const std::string broken = directory_.Write("broken.png", "no picture");
   std::vector<PictureFile> files = {{good}, {broken}, {good}, {broken}};
-  const auto counts = CheckPictures(files, job::OnBrokenPicture::kSkip);
+  const auto counts = CheckPictures(ListOf(files), job::OnBrokenPicture::kSkip);
   ASSERT_TRUE(counts.ok()) << counts.error().message;
   EXPECT_EQ(counts->decoded, 4);
   EXPECT_EQ(counts->broken, 2);
-  EXPECT_THAT(CheckPictures(std::vector<PictureFile>(2, {broken}), job::OnBrokenPicture::kSkip)
-                  .error()
-                  .message,
-              HasSubstr("none of the 2 pictures"));
+  EXPECT_THAT(
+      CheckPictures(ListOf(std::vector<PictureFile>(2, {broken})), job::OnBrokenPicture::kSkip)
+          .error()
+          .message,
+      HasSubstr("none of the 2 pictures"));
   files.push_back(File("missing"));
-  const auto missing = CheckPictures(files, job::OnBrokenPicture::kSkip);
+  const auto missing = CheckPictures(ListOf(files), job::OnBrokenPicture::kSkip);
   ASSERT_FALSE(missing.ok()) << "training will not leave it out";
   EXPECT_THAT(missing.error().message,
               AllOf(HasSubstr("1 of 5 pictures"), HasSubstr("row 4: "), Not(HasSubstr("row 1"))));
@@ -219,7 +234,7 @@ TEST_F(CaptionsTest, RowsOfBrokenPicturesAreLeftOutWhereTheJobSaysSo) {
   EXPECT_EQ(dataset->rows[0].length, 3 + 1 + 2 + 1);
   EXPECT_EQ(dataset->rows[1].length, 3 + 1 + 4 + 1);
   EXPECT_EQ(dataset->train.size(), 2u);
-  EXPECT_THAT(dataset->pictures, ElementsAre(PictureFile{good}, PictureFile{good}));
+  EXPECT_THAT(FilesIn(dataset->pictures), ElementsAre(PictureFile{good}, PictureFile{good}));
   ASSERT_EQ(dataset->skipped.size(), 2u);
   EXPECT_EQ(dataset->skipped[1].row, 2);
   EXPECT_THAT(BrokenText(dataset->skipped),
@@ -249,12 +264,33 @@ TEST_F(CaptionsTest, ALargeDataSetIsLookedAtHereAndThere) {
   files[501] = File("missing");  // none of every tenth
   files[10] = {broken};          // is there, and none of every hundredth
   const PictureSample sample = {.most_found = 100, .most_decoded = 10};
-  EXPECT_TRUE(CheckPictures(files, kRefuse, sample).ok());
+  EXPECT_TRUE(CheckPictures(ListOf(files), kRefuse, sample).ok());
   files[510] = File("missing");
   files[300] = {broken};
   EXPECT_THAT(
-      CheckPictures(files, kRefuse, sample).error().message,
+      CheckPictures(ListOf(files), kRefuse, sample).error().message,
       AllOf(HasSubstr("2 of 100 pictures"), HasSubstr("row 300: "), HasSubstr("row 510: ")));
+  const PictureSample of_sample = {.most_found = 100, .most_decoded = 10, .has_all_rows = false};
+  EXPECT_THAT(CheckPictures(ListOf(files), kRefuse, of_sample).error().message,
+              AllOf(HasSubstr(":\n  " + broken), Not(HasSubstr("row 3")),
+                    HasSubstr("data.on_broken_picture \"skip\"")));
+}
+
+TEST_F(CaptionsTest, AFifoIsBrokenAsItIsWhereItIsDecoded) {
+  std::vector<PictureFile> files(100, {checkout::File("tests/baselines/images/rgb.png")});
+  const std::string fifo = Path("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  files[55] = {fifo};
+  for (const int64_t decoded : {1, 100}) {
+    const PictureSample sample = {.most_found = 100, .most_decoded = decoded};
+    const auto refused = CheckPictures(ListOf(files), kRefuse, sample);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().message, HasSubstr("data.on_broken_picture \"skip\""));
+    const auto skipped = CheckPictures(ListOf(files), job::OnBrokenPicture::kSkip, sample);
+    ASSERT_TRUE(skipped.ok()) << skipped.error().message;
+    EXPECT_EQ(skipped->broken, 1);
+  }
+  EXPECT_TRUE(FindBroken(ListOf(files), 1, [](int64_t) {}).ok());
 }
 
 TEST_F(CaptionsTest, TheShippedPicturesHaveCaptions) {
@@ -266,12 +302,11 @@ TEST_F(CaptionsTest, TheShippedPicturesHaveCaptions) {
     captions.push_back(row.Text("text"));
     return base::Ok{};
   };
-  const auto rows =
-      ReadCaptionRows(base::ReadFile(file, 1 << 20).value(), file, std::nullopt, take, {});
+  const auto rows = ReadJsonRows(base::ReadFile(file, 1 << 20).value(), file, std::nullopt, take);
   ASSERT_TRUE(rows.ok()) << rows.error().message;
   EXPECT_EQ(*rows, 36);
   EXPECT_EQ(captions.front(), "a red circle on white");
-  EXPECT_TRUE(CheckPictures(pictures, kRefuse).ok());
+  EXPECT_TRUE(CheckPictures(ListOf(pictures), kRefuse).ok());
 }
 
 }  // namespace

@@ -87,6 +87,24 @@ TEST_P(ChatBaseline, EveryConversationHasTransformersIdsAndMask) {
   }
 }
 
+TEST_P(ChatBaseline, EveryQuestionHasTransformersIdsUpToItsAnswer) {
+  const auto own = Create();
+  const auto named = Create(own->form().name);
+  ASSERT_GE(form_["questions"].size(), 5u);
+  for (const json& test : form_["questions"]) {
+    const auto ids = test["ids"].get<std::vector<int32_t>>();
+    EXPECT_EQ(own->EncodeQuestion(test["text"]).value(), ids) << test["text"];
+    EXPECT_EQ(named->EncodeQuestion(test["text"]).value(), ids) << test["text"];
+  }
+}
+
+TEST_P(ChatBaseline, AnAnswerEndsWithATokenThatIsTrained) {
+  const auto encoder = Create();
+  const auto tokens = encoder->Encode(MessagesOf(form_["cases"][0])).value();
+  const size_t last = MaskOf(tokens).rfind('1');
+  EXPECT_EQ(encoder->end_of_answer(), tokens.ids.at(last));
+}
+
 TEST_P(ChatBaseline, NamedItIsTheTokenizersOwnToo) {
   const auto own = Create();
   const auto named = Create(own->form().name);

@@ -1,4 +1,4 @@
-#include "worker/rank/data/csv_rows.h"
+#include "worker/rank/data/row_lines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,18 +14,25 @@ using testing::HasSubstr;
 struct CsvRead {
   std::vector<std::string> texts;
   std::string error;
+  bool operator==(const CsvRead&) const = default;
 };
 
 // The texts of the column "text".
-CsvRead ReadTexts(std::string_view text, std::optional<int64_t> max_rows = std::nullopt) {
+CsvRead ReadTexts(std::string_view text, size_t chunk_bytes = 1) {
   CsvRead read;
   const auto take = [&](const files::JsonObject& row) -> base::Status {
     read.texts.push_back(row.Text("text"));
     return base::Ok{};
   };
-  const auto count = ReadCsvRows(text, "m.csv", max_rows, take);
-  if (!count) read.error = count.error().message;
-  EXPECT_TRUE(!count || *count == std::ssize(read.texts));
+  const std::string source = "m.csv";
+  const auto lines = OpenRowLines(text, source);
+  if (!lines) return {{}, lines.error().message};
+  const auto put = [&](const RowChunk& chunk) {
+    const base::Status status = chunk.read(take);
+    if (!status) read.error = status.error().message;
+    return status.ok();
+  };
+  CutLines(**lines, source, put, chunk_bytes);
   return read;
 }
 
@@ -38,7 +45,6 @@ TEST(CsvRows, AFieldInQuotesHoldsCommasLinesAndQuotes) {
 TEST(CsvRows, EmptyLinesAMarkAndAMissingLastLineEndDoNotMatter) {
   EXPECT_THAT(ReadTexts("\xEF\xBB\xBFtext,x\n\n1,2\r\n\r\n3,").texts, ElementsAre("1", "3"));
   EXPECT_THAT(ReadTexts("text\n").texts, ElementsAre());
-  EXPECT_THAT(ReadTexts("text,x\n1,\n2,\n3,\n", 2).texts, ElementsAre("1", "2"));
 }
 
 TEST(CsvRows, WhatIsWrongIsToldWithItsLine) {
@@ -58,8 +64,27 @@ TEST(CsvRows, DamagedFilesAreRefusedOrRead) {
     const std::string damaged =
         Mutate("file_name,text\na.png,\"a \"\"b\"\", c\"\nb.png,d\n", &random);
     refused += ReadTexts(damaged).error.empty() ? 0 : 1;
+    EXPECT_EQ(ReadTexts(damaged, 1), ReadTexts(damaged, 1000)) << damaged;
   }
   EXPECT_GT(refused, 50);
+}
+
+TEST(CsvRows, ARowIsFoundBehindAnyPlace) {
+  std::string text = "file_name,text\n";
+  std::vector<size_t> begins;  // behind the head
+  const size_t head = text.size();
+  for (int i = 0; i < 60; ++i) {
+    begins.push_back(text.size() - head);
+    text += std::to_string(i) + ".png,\"two\nlines, \"\"one\"\",more\n\n,\"\n";
+    begins.push_back(text.size() - head);
+    text += std::to_string(i) + ".png,plain\r\n";
+  }
+  const auto lines = OpenRowLines(text, "m.csv").value();
+  for (size_t place = 0; place < text.size() - head; ++place) {
+    const auto next = std::ranges::upper_bound(begins, place);
+    const size_t expected = next == begins.end() ? text.size() - head : *next;
+    ASSERT_EQ(lines->BeginBehind(place), expected) << place;
+  }
 }
 
 }  // namespace

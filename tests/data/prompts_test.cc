@@ -42,6 +42,30 @@ TEST_F(PromptsTest, AllEosTokensOfTheModelEndATextAndTheOneOfRows) {
   EXPECT_THAT(Read({"a"}).error().message, HasSubstr("eos_token_id"));
 }
 
+TEST_F(PromptsTest, OfChatDataAPromptIsAUsersTurnThatAnAnswerFollows) {
+  job_.data.format = job::DataFormat::kChat;
+  job_.data.chat_template = job::ChatTemplate::kAlpaca;
+  directory_.Write("tokenizer_config.json", R"({"bos_token": "<|end|>", "eos_token": "<|end|>"})");
+  model_.max_positions = 1024;
+  const auto turns = Read({"ab"});
+  ASSERT_TRUE(turns.ok()) << turns.error().message;
+  const std::vector<int32_t>& ids = turns->ids[0];
+  EXPECT_THAT(std::string(ids.begin(), ids.end()),
+              testing::EndsWith("### Instruction:\nab\n\n### Response:\n"));
+  job_.eval.raw_prompts = true;
+  EXPECT_THAT(Read({"ab"})->ids, ElementsAre(ElementsAre('a', 'b')));
+}
+
+TEST_F(PromptsTest, TheTokenThatEndsAnAnswerEndsAText) {
+  job_.data.format = job::DataFormat::kChat;
+  directory_.Write("tokenizer_config.json", R"({"eos_token": "<|end|>"})");
+  job_.data.chat_template = job::ChatTemplate::kZephyr;
+  EXPECT_THAT(Read({"a"})->stops, ElementsAre(255, kEnd));
+  job_.data.chat_template.reset();
+  EXPECT_THAT(Read({"a"}).error().message,
+              testing::StartsWith("eval.prompts: data.template: null, but the tokenizer"));
+}
+
 TEST_F(PromptsTest, AMistakeNamesThePromptOrAllOfThem) {
   directory_.Write("tokenizer_config.json", R"({"add_bos_token": false})");
   EXPECT_THAT(Read({"a", ""}).error().message,

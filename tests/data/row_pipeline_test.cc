@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/data/small_tokenizers.h"
-#include "worker/rank/data/line_chunks.h"
+#include "worker/rank/data/row_lines.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
@@ -43,12 +43,14 @@ class RowPipelineTest : public testing::Test {
   Made Read(const std::string& text, int threads, size_t chunk_bytes, int64_t most = INT64_MAX) {
     Made made;
     RowCollector rows(*tokenizer_, boundary_, model_.vocab, 1000);
+    const auto lines = OpenRowLines(text, source_).value();
     RowPipeline pipeline(read_, &rows,
                          {.most_rows = most, .threads = threads, .progress = [&](int64_t bytes) {
                             made.done.push_back(bytes);
                           }});
-    CutJsonLines(
-        text, source_, [&](RowChunk chunk) { return pipeline.Put(std::move(chunk)); }, chunk_bytes);
+    CutLines(
+        *lines, source_, [&](RowChunk chunk) { return pipeline.Put(std::move(chunk)); },
+        chunk_bytes);
     if (const auto finished = pipeline.Finish(); !finished) made.error = finished.error().message;
     auto taken = rows.Take();
     const Tokenized tokens = std::move(*taken);

@@ -106,9 +106,34 @@ TEST_F(SampleTest, PicturesWithinTablesAreSampledWithTheirRows) {
   const auto sample =
       LoadSample(data_, model_, directory_.path(), 1000, directory_.path() + "/cache", size_);
   ASSERT_TRUE(sample.ok()) << sample.error().message;
-  ASSERT_EQ(sample->pictures.size(), 2u);
+  ASSERT_EQ(sample->pictures.size(), 2);
   EXPECT_EQ(sample->sample_of, 3);
   EXPECT_TRUE(images::ReadPicture(sample->pictures[1]).ok());
+}
+
+// An imagefolder's rows.
+TEST_F(SampleTest, RowsThatNamePicturesAreSampledToo) {
+  data_.format = job::DataFormat::kCaptions;
+  model_.family = "blip-2";
+  model_.image = job::ImageShape{.token = 280, .queries = 3};
+  size_.least_bytes_of_paths = 1;
+  std::string csv = "file_name,text\n", json;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string name = std::to_string(i) + ".png";
+    csv += name + ",\"a, \"\"b\"\"\nline\"\n";
+    json += R"({"file_name": ")" + name + R"(", "text": "a, b"})" + "\n";
+  }
+  for (const auto& [file, text] : {std::pair("metadata.csv", csv), {"metadata.jsonl", json}}) {
+    directory_.Write(file, text);
+    const auto sample = Sample(directory_.path());
+    ASSERT_TRUE(sample.ok()) << sample.error().message;
+    const int64_t rows = std::ssize(sample->rows);
+    EXPECT_LT(rows, 500) << file;
+    EXPECT_NEAR(static_cast<double>(sample->sample_of), 3000, 300) << file;
+    ASSERT_EQ(sample->pictures.size(), rows);
+    EXPECT_EQ(sample->pictures[0].path, directory_.path() + "/0.png");
+    EXPECT_GT(sample->pictures[rows - 1].path, directory_.path() + "/2");
+  }
 }
 
 TEST_F(SampleTest, OtherSamplesAreOtherDigests) {

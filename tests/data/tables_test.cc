@@ -250,15 +250,14 @@ TEST_F(TablesTest, PicturesAreBytesWithinTheirRows) {
     data_.path = Baseline(name);
     const auto dataset = LoadDataset(data_, model_, directory_.path(), 1000, cache);
     ASSERT_TRUE(dataset.ok()) << dataset.error().message;
-    ASSERT_EQ(dataset->pictures.size(), 3u);
+    ASSERT_EQ(dataset->pictures.size(), 3);
     for (size_t i = 0; i < 3; ++i) {
-      const images::PictureFile& file = dataset->pictures[i];
-      EXPECT_EQ(file.name, name == "pictures.arrow" ? "" : names[i]);
+      const images::PictureFile file = dataset->pictures[static_cast<int64_t>(i)];
+      EXPECT_EQ(file.name, name == "pictures.arrow" ? kNamelessPicture : names[i]);
       EXPECT_EQ(file.path.starts_with("/proc/self/fd/"), name != "pictures");
       EXPECT_EQ(images::ReadPicture(file).value(), images::ReadPicture({sample(names[i])}).value());
     }
     EXPECT_TRUE(CheckPictures(dataset->pictures, job::OnBrokenPicture::kRefuse).ok());
-    EXPECT_TRUE(!fs::exists(cache) || fs::is_empty(cache));
   }
   data_.path = Baseline("pictures.parquet");
   const auto nowhere = LoadDataset(data_, model_, directory_.path(), 1000, "");
@@ -267,6 +266,34 @@ TEST_F(TablesTest, PicturesAreBytesWithinTheirRows) {
                     HasSubstr("there is none")));
   data_.columns = {{"text", "caption"}, {"image", "caption"}};
   EXPECT_TRUE(LoadDataset(data_, model_, directory_.path(), 1000, "").ok());  // of paths
+}
+
+// Read on several threads, a picture stays its row's.
+TEST_F(TablesTest, PicturesWithinTablesAreReadOnceOnAHost) {
+  data_.format = job::DataFormat::kCaptions;
+  data_.columns = {{"text", "caption"}};
+  model_.family = "blip-2";
+  model_.image = job::ImageShape{.token = 280, .queries = 3};
+  data_.path = directory_.path() + "/shards";
+  fs::create_directory(data_.path);
+  for (int i = 10; i < 90; ++i) {
+    fs::copy_file(Baseline("pictures.parquet"),
+                  data_.path + "/part-" + std::to_string(i) + ".parquet");
+  }
+  const std::string cache = directory_.path() + "/cache";
+  const auto load = [&] { return LoadDataset(data_, model_, directory_.path(), 1000, cache); };
+  const auto made = load();
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto found = load();
+  ASSERT_EQ(found->pictures.size(), 240);
+  for (const Dataset* dataset : {&*made, &*found}) {
+    for (int64_t row = 0; row < 240; ++row) {
+      const images::PictureFile file = dataset->pictures[row], first = dataset->pictures[row % 3];
+      ASSERT_EQ(file.name, first.name) << row;
+      ASSERT_EQ(images::ReadPicture(file).value(), images::ReadPicture(first).value()) << row;
+    }
+  }
+  EXPECT_TRUE(fs::equivalent(made->pictures[0].path, found->pictures[0].path));
 }
 
 // Cut anywhere, a file gives its name.

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "common/base/file.h"
@@ -48,9 +50,89 @@ TEST(TokenCache, GivesBackWhatWasKeptUnderItsKey) {
   EXPECT_FALSE(FindCachedTokens(folder, "other", kTokens));
 }
 
+Tokenized WithPictures() {
+  Tokenized made = Made();
+  PictureListSpool pictures;
+  EXPECT_TRUE(pictures.Append({.path = "/a/b.png"}).ok());
+  EXPECT_TRUE(pictures.Append({.path = "/c", .begin = 7, .bytes = 9, .name = "d.png"}).ok());
+  made.pictures = pictures.Take().value();
+  return made;
+}
+
+TEST(TokenCache, GivesBackWhereThePicturesLie) {
+  const ScratchDirectory scratch;
+  Keep(scratch.path(), "key", WithPictures());
+  const auto cached = FindCachedTokens(scratch.path(), "key", kTokens);
+  ASSERT_TRUE(cached);
+  ASSERT_EQ(cached->pictures.size(), 2);
+  EXPECT_EQ(cached->pictures[0], (images::PictureFile{.path = "/a/b.png"}));
+  EXPECT_EQ(cached->pictures[1], (images::PictureFile{"/c", 7, 9, "d.png"}));
+}
+
+// Two rows, whose pictures are bytes in a spool of the folder.
+Tokenized WithSpooledPictures(const std::string& folder) {
+  Tokenized made = Made();
+  auto spool = std::make_shared<PictureSpool>(folder);
+  PictureListSpool pictures;
+  EXPECT_TRUE(pictures.Append(spool->Append("first", "a.png").value()).ok());
+  EXPECT_TRUE(pictures.Append(spool->Append("second", "").value()).ok());
+  made.pictures = pictures.Take().value();
+  made.pictures.spool = std::move(spool);
+  return made;
+}
+
+std::vector<fs::path> FilesWith(const std::string& suffix, const std::string& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == suffix) files.push_back(entry);
+  }
+  return files;
+}
+
+TEST(TokenCache, KeepsPicturesThatHaveNoFileOfTheirOwn) {
+  const ScratchDirectory scratch;
+  Tokenized made = WithSpooledPictures(scratch.path());
+  CacheTokens(scratch.path(), "key", &made);
+  const auto cached = FindCachedTokens(scratch.path(), "key", kTokens);
+  ASSERT_TRUE(cached);
+  for (const Tokenized* tokens : {&std::as_const(made), &*cached}) {
+    EXPECT_EQ(images::ReadPicture(tokens->pictures[0]).value(), "first");
+    EXPECT_EQ(images::ReadPicture(tokens->pictures[1]).value(), "second");
+    EXPECT_EQ(tokens->pictures[0].Name(), "a.png");
+    EXPECT_EQ(tokens->pictures[1].Name(), kNamelessPicture);
+  }
+}
+
+TEST(TokenCache, WithoutItsPicturesOrWithFewerBytesOfThemItIsAMiss) {
+  const ScratchDirectory scratch;
+  Keep(scratch.path(), "key", WithSpooledPictures(scratch.path()));
+  const auto files = FilesWith(".pictures", scratch.path());
+  ASSERT_EQ(files.size(), 1u);
+  fs::resize_file(files[0], fs::file_size(files[0]) - 1);
+  EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kTokens));
+  fs::remove(files[0]);
+  EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kTokens));
+  Keep(scratch.path(), "key", WithSpooledPictures(scratch.path()));
+  EXPECT_TRUE(FindCachedTokens(scratch.path(), "key", kTokens));
+}
+
+TEST(TokenCache, PicturesGoWithTheirTokens) {
+  const ScratchDirectory scratch;
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(25);
+  Keep(scratch.path(), "first", WithSpooledPictures(scratch.path()));
+  fs::last_write_time(CachedTokensPath(scratch.path(), "first"), old);
+  for (size_t i = 0; i < kMostCachedSets; ++i) Keep(scratch.path(), std::to_string(i));
+  EXPECT_TRUE(FilesWith(".pictures", scratch.path()).empty());
+  for (const char* name : {"0-1.pictures", "0-2.pictures"})
+    ASSERT_TRUE(base::WriteFileAtomically(scratch.path() + "/" + name, "left").ok());
+  fs::last_write_time(scratch.path() + "/0-1.pictures", old);
+  Keep(scratch.path(), "last");
+  EXPECT_EQ(FilesWith(".pictures", scratch.path()).size(), 1u) << "one may be at work on its own";
+}
+
 TEST(TokenCache, ADamagedOrCutFileIsAMiss) {
   const ScratchDirectory scratch;
-  Keep(scratch.path(), "key");
+  Keep(scratch.path(), "key", WithPictures());
   const std::string path = OnlyFile(scratch.path());
   const std::string whole = base::ReadFile(path, 1 << 20).value();
   for (size_t i = 0; i < whole.size(); ++i) {

@@ -130,7 +130,8 @@ def booted():
                 raise unittest.SkipTest("systemd-nspawn can't boot a root here")
             time.sleep(0.05)
         root = Root(f"/proc/{init}/root", init, "--all")
-        root.run("systemctl", "is-system-running", "--wait", check=False)
+        wait = ("systemctl", "is-system-running", "--wait")
+        until(lambda: "connect to bus" not in root.run(*wait, check=False).stderr)
         yield root
 
 

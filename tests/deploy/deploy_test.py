@@ -61,6 +61,17 @@ class GeneratedFiles(unittest.TestCase):
             self.assertEqual(list(row), ["instruction", "input", "output"])
             self.assertTrue(row["instruction"] and row["output"])
 
+    def test_reference_of_four_devices_is_the_table_of_the_recipes(self):
+        generate = load(DEPLOY / "reference" / "generate.py")
+        self.assertEqual(generate.FILE.read_text(encoding="utf-8"), generate.text())
+        (peaks,) = [
+            row["values"]
+            for row in generate.comparison()["rows"]
+            if row["key"] == "memory_peak_allocated_bytes"
+        ]
+        self.assertEqual(len(peaks), 15)
+        self.assertNotIn(None, peaks)
+
     def test_models_are_what_their_generator_makes(self):
         generate = load(DEPLOY / "models" / "generate.py")
         here = DEPLOY / "models"

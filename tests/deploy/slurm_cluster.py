@@ -1,5 +1,6 @@
-"""A real Slurm on loopback, of the user who runs it: virtual nodes of two CPUs, without systemd and
-munge. Two partitions: jobs of `high` requeue those of `low`, the default one."""
+"""A real Slurm on loopback, of the user who runs it: virtual nodes of two CPUs and two GPUs, which
+are other devices that Slurm takes for them. Without systemd and munge. Two partitions: jobs of
+`high` requeue those of `low`, the default one."""
 
 import contextlib
 import getpass
@@ -13,6 +14,7 @@ import unittest
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
 NODES = ("n1", "n2")
+GPUS = ("/dev/null", "/dev/zero")
 PATIENCE_SECONDS = 60
 
 CONFIGURATION = """
@@ -42,6 +44,7 @@ PreemptMode=REQUEUE
 KillWait=60
 MinJobAge=5
 InactiveLimit=0
+GresTypes=gpu
 ReturnToService=2
 """
 
@@ -77,10 +80,13 @@ class Cluster:
         )
         for name, port in zip(NODES, ports):
             (self.folder / name).mkdir()
-            text += f"NodeName={name} NodeAddr=127.0.0.1 Port={port} CPUs=2 State=UNKNOWN\n"
+            text += f"NodeName={name} NodeAddr=127.0.0.1 Port={port} CPUs=2 Gres=gpu:2"
+            text += " State=UNKNOWN\n"
         for name, tier, more in (("low", 1, "Default=YES GraceTime=60"), ("high", 2, "")):
             text += f"PartitionName={name} Nodes=ALL State=UP PriorityTier={tier} {more}\n"
         (self.folder / "slurm.conf").write_text(text)
+        of_nodes = [f"NodeName={name} Name=gpu File={gpu}\n" for name in NODES for gpu in GPUS]
+        (self.folder / "gres.conf").write_text("".join(of_nodes))
 
     def start(self):
         self.daemon("slurmctld", "-D")

@@ -79,6 +79,7 @@ class Allocation(unittest.TestCase):
     def test_a_job_goes_on_when_its_allocation_is_requeued_and_in_the_next_one(self):
         up = self.slurm("up", "--nodes", "2", "--cpu", "2", "--time", "30")
         self.assertEqual(up.returncode, 0, up.stderr)
+        self.assertRegex(self.trainctl("ui"), r"^https://[^/]+/sign-in#[0-9a-f]+$")
         self.submit()
         self.until(lambda: self.job().get("step", 0) > 0)
         self.requeue()
@@ -111,6 +112,27 @@ class Allocation(unittest.TestCase):
         self.cluster.run("scontrol", "update", f"JobId={number}", "StartTime=now")
         self.until(lambda: events().count(": goes on from /") == 1, site=folder)
         self.assertEqual(self.slurm("down", "--dir", folder).returncode, 0)
+
+    def test_each_gpu_of_an_allocation_gets_a_worker(self):
+        """Nobody has a driver for these GPUs: no worker registers."""
+        folder = self.folder / "gpus"
+        words = ["--nodes", "2", "--gpus", "4", "--cpus-per-gpu", "1", "--dir", str(folder)]
+        up = subprocess.Popen(
+            [checkout.BIN / "trainctl", "slurm", "up", *words, "--context", "gpus"],
+            env=self.cluster.environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        named = folder / "slurm-keys/up"
+        self.until(lambda: named.is_dir() and len(list(named.iterdir())) == 2, site=folder)
+        names = "".join((named / node).read_text() for node in slurm_cluster.NODES).split()
+        self.assertEqual(
+            [name.partition("/")[2] for name in names], ["n1-0", "n1-1", "n2-0", "n2-1"]
+        )
+        self.assertEqual(self.cluster.run("squeue", "-h", "-o", "%C"), "4")
+        self.assertEqual(self.slurm("down", "--dir", str(folder)).returncode, 0)
+        self.assertIn("has ended", up.communicate()[1])
+        self.assertNotEqual(up.returncode, 0)
 
     def submit(self, **changes):
         output = tempfile.mkdtemp(dir=self.folder)
@@ -157,6 +179,7 @@ class WrongWords(unittest.TestCase):
         self.expect("usage: trainctl slurm up", "up", "--node", "2")
         self.expect("which devices?", "up")
         self.expect("either --gpus or --cpu", "up", "--gpus", "1", "--cpu", "1")
+        self.expect("expected a multiple of --nodes 2", "up", "--nodes", "2", "--gpus", "3")
         self.expect("'two': expected a number from 1", "up", "--nodes", "two")
         self.expect("no allocation for", "status")
         self.expect("no site was there yet", "read", "--", "status")

@@ -13,6 +13,14 @@ from cluster import TOP, ClusterTest, tiny_job
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, GOAWAY = 0, 1, 3, 4, 7
 END_STREAM, END_HEADERS = 1, 4
+# gRPC's.
+INVALID_ARGUMENT, UNIMPLEMENTED = 3, 12
+UNREADABLE = (
+    b"\xff" * 32,  # a number without an end
+    b"\x0a\xff\xff\xff\xff\x0f",  # more bytes than there are
+    b"\x0b" * 1000,  # groups, which Protobuf has given up
+)
+NO_TEXT = b"\x0a\x02\xc3\x28"  # of the first field, no UTF-8
 
 
 def methods():
@@ -26,6 +34,14 @@ def methods():
     ]
     assert len(found) == len(re.findall(r"\brpc \w+\(", text)), found
     return found
+
+
+def begins_with_text(method):
+    """Whether its request's first field is text."""
+    text = (TOP / "proto" / "trainctl.proto").read_text()
+    request = re.search(rf"rpc {method.decode().split('/')[1]}\((?:stream )?(\w+)\)", text)[1]
+    body = re.search(rf"^message {request} \{{(.*?)\}}", text, re.MULTILINE | re.DOTALL)[1]
+    return re.search(r"\bstring \w+ = 1;", body) is not None
 
 
 def frame(kind, flags, stream, payload):
@@ -57,22 +73,41 @@ def call(path, message):
     )
 
 
-def is_answered(heard):
-    """Whether there is a frame in it that ends the call or the connection."""
+def frames(heard):
+    """Those that are whole: (kind, flags, payload) of each."""
     while len(heard) >= 9:
         size, kind, flags = struct.unpack(">I", b"\0" + heard[:3])[0], heard[3], heard[4]
-        if (kind == HEADERS and flags & END_STREAM) or kind in (RST_STREAM, GOAWAY):
-            return True
+        if len(heard) < 9 + size:
+            return
+        yield kind, flags, heard[9 : 9 + size]
         heard = heard[9 + size :]
-    return False
+
+
+def is_answered(heard):
+    """Whether there is a frame in it that ends the call or the connection."""
+    return any(
+        (kind == HEADERS and flags & END_STREAM) or kind in (RST_STREAM, GOAWAY)
+        for kind, flags, _ in frames(heard)
+    )
+
+
+def grpc_status(heard):
+    """Of the first call of a connection: gRPC writes that header out then. None: there is none."""
+    for kind, flags, payload in frames(heard):
+        if kind == HEADERS and flags & END_STREAM:
+            found = re.search(rb"\x0bgrpc-status[\x01\x02](\d+)", payload)
+            return int(found[1]) if found else None
+    return None
 
 
 class BadWords(ClusterTest):
     WORKERS = 1
 
-    def answers(self, words):
-        """Whether the coordinator answers to these bytes, or closes the connection, within
-        half a minute."""
+    def answer(self, words):
+        """What the coordinator answers to these bytes, or says before it closes the connection.
+
+        None: neither, within half a minute.
+        """
         host, port = (self.dir / "coordinator.addr").read_text().strip().rsplit(":", 1)
         heard = b""
         with socket.create_connection((host, int(port)), timeout=30) as connection:
@@ -81,13 +116,16 @@ class BadWords(ClusterTest):
                 while not is_answered(heard):
                     chunk = connection.recv(65536)
                     if not chunk:
-                        return True
+                        break
                     heard += chunk
             except TimeoutError:
-                return False
+                return None
             except OSError:
-                return True
-        return True
+                pass
+        return heard
+
+    def status_of(self, method, message):
+        return grpc_status(self.answer(call(b"/trainctl.v1." + method, message)) or b"")
 
     def expect_goes_on(self, coordinator):
         self.assertEqual(self.process("traincoordinator"), coordinator)
@@ -102,22 +140,21 @@ class BadWords(ClusterTest):
             b"\xff" * 65536,
             random.Random(1).randbytes(65536),
             PREFACE + b"\xff" * 9,
-            call(b"/trainctl.v1.Nothing/Submit", b""),
         ):
-            self.assertTrue(self.answers(words), words[:30])
+            self.assertIsNotNone(self.answer(words), words[:30])
         self.expect_goes_on(coordinator)
+
+    def test_a_method_that_is_not_there_is_refused(self):
+        self.assertEqual(self.status_of(b"Nothing/Submit", b""), UNIMPLEMENTED)
+        self.assertEqual(self.status_of(b"Coordinator/Nothing", b""), UNIMPLEMENTED)
 
     def test_messages_that_cannot_be_read_are_refused(self):
         coordinator = self.process("traincoordinator")
         for method in methods():
-            for message in (
-                b"\xff" * 32,
-                b"\x0a\xff\xff\xff\xff\x0f",
-                b"\x0a\x02\xc3\x28",
-                b"\x0b" * 1000,
-            ):
-                self.assertTrue(
-                    self.answers(call(b"/trainctl.v1." + method, message)), (method, message)
+            messages = (*UNREADABLE, *([NO_TEXT] if begins_with_text(method) else []))
+            for message in messages:
+                self.assertEqual(
+                    self.status_of(method, message), INVALID_ARGUMENT, (method, message)
                 )
         self.expect_goes_on(coordinator)
 

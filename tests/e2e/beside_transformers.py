@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from cluster import TOP, ClusterTest, tiny_job
+from cluster import TOP, SharedClusterTest, tiny_job
 
 
 def oracle_python(name="tests"):
@@ -21,7 +21,7 @@ def oracle_python(name="tests"):
     return python if (python.parents[1] / "complete").exists() else None
 
 
-class BesideTransformers(ClusterTest):
+class BesideTransformers(SharedClusterTest):
     """The tests of a class ask one process of oracle.py, which takes seconds to load."""
 
     TRAINED = {}  # changes of the tiny job whose saved model is looked at

@@ -20,8 +20,18 @@ def why_not():
     return f"no {' and no '.join(missing)} on this host" if missing else ""
 
 
+def fingerprint(certificate):
+    """Of its key, as Chromium names it."""
+    key = b""
+    for command in ("x509 -pubkey -noout -in", "pkey -pubin -outform der", "dgst -sha256 -binary"):
+        words = ["openssl", *command.split()] + ([certificate] if not key else [])
+        key = subprocess.run(words, input=key, stdout=subprocess.PIPE, check=True).stdout
+    return base64.b64encode(key).decode()
+
+
 class Browser:
-    def __init__(self, width=1280, height=1600):
+    def __init__(self, width=1280, height=1600, certificate=None):
+        """certificate: a PEM file, of a server that is trusted as if its authority was known."""
         self.profile = tempfile.TemporaryDirectory(prefix="trainctl-browser-")
         self.driver = subprocess.Popen(
             ["chromedriver", "--port=0", "--log-level=SEVERE"],
@@ -38,6 +48,8 @@ class Browser:
         self.root = f"http://127.0.0.1:{port}"
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         arguments += [f"--user-data-dir={self.profile.name}", f"--window-size={width},{height}"]
+        if certificate is not None:
+            arguments.append(f"--ignore-certificate-errors-spki-list={fingerprint(certificate)}")
         capabilities = {
             "browserName": "chrome",
             "goog:chromeOptions": {"binary": shutil.which("chromium"), "args": arguments},

@@ -89,7 +89,10 @@ class Patience:
 
 
 class ClusterTest(Patience, unittest.TestCase):
-    """Each test has a cluster of its own; afterwards nothing of it may be left."""
+    """Each test has a cluster of its own; afterwards nothing of it may be left.
+
+    self.site: the cluster's folder; self.dir: the test's, which is the same one here.
+    """
 
     WORKERS = 2
     LOCAL = (TOP / "deploy" / "local",)  # what makes the cluster
@@ -102,17 +105,17 @@ class ClusterTest(Patience, unittest.TestCase):
 
     def make_cluster(self, add_cleanup):
         """Its folder, where nothing runs yet."""
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="trainctl-e2e-"))
-        add_cleanup(shutil.rmtree, self.dir)
+        self.site = self.dir = pathlib.Path(tempfile.mkdtemp(prefix="trainctl-e2e-"))
+        add_cleanup(shutil.rmtree, self.site)
         add_cleanup(self.expect_nothing_left)
         for name, port in zip(("coordinator", "dashboard"), free_ports(), strict=False):
-            (self.dir / f"{name}.last").write_text(f"127.0.0.1:{port}\n")
+            (self.site / f"{name}.last").write_text(f"127.0.0.1:{port}\n")
 
     # ---- the cluster ----
 
     def local(self, verb, *arguments, timeout=120):
         environment = {**os.environ, "TRAINCTL_BIN_DIR": str(BIN)}
-        command = [*self.LOCAL, verb, "--dir", self.dir, *arguments]
+        command = [*self.LOCAL, verb, "--dir", self.site, *arguments]
         return subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=timeout
         )
@@ -130,14 +133,14 @@ class ClusterTest(Patience, unittest.TestCase):
         outcome = self._outcome
         if outcome is not None and outcome.success:
             return
-        for log in sorted((self.dir / "log").glob("*.log")):
+        for log in sorted((self.site / "log").glob("*.log")):
             lines = log.read_text(errors="replace").splitlines()
             print(f"---- {log.name}", *lines[-40:], sep="\n")
 
     def processes(self, program=None):
         return [
             process
-            for process in processes.processes_of(self.dir)
+            for process in processes.processes_of(self.site)
             if program in (None, process.program)
         ]
 
@@ -146,7 +149,7 @@ class ClusterTest(Patience, unittest.TestCase):
         found = [
             process
             for process in self.processes(program)
-            if path is None or process.value_of("--dir") == str(self.dir / path)
+            if path is None or process.value_of("--dir") == str(self.site / path)
         ]
         self.assertEqual(len(found), 1, found)
         return found[0]
@@ -169,7 +172,7 @@ class ClusterTest(Patience, unittest.TestCase):
     # ---- trainctl ----
 
     def coordinator_address(self):
-        return (self.dir / "coordinator.addr").read_text().strip()
+        return (self.site / "coordinator.addr").read_text().strip()
 
     def start_trainctl(self, *arguments, to=subprocess.PIPE):
         command = [BIN / "trainctl", *map(str, arguments)]
@@ -250,3 +253,35 @@ class ClusterTest(Patience, unittest.TestCase):
                 and all(worker["state"] == "READY" for worker in self.workers().values())
             ),
         )
+
+
+class SharedClusterTest(ClusterTest):
+    """One cluster for all tests of a class, which is one entry of CTest (CMakeLists.txt). A test
+    finds jobs that have ended, and leaves it as it found it."""
+
+    def setUp(self):
+        shared = type(self)
+        if "site" not in vars(shared):
+            self.make_cluster(shared.addClassCleanup)
+            shared.site, shared.kept = self.site, {}
+            self.up()
+        self.dir = self.site / "tests" / self._testMethodName
+        self.dir.mkdir(parents=True)
+        self.addCleanup(self.end_jobs)
+        self.addCleanup(self.show_logs_of_a_failure)
+
+    def once(self, name, make):
+        """What make returns to the first test of the class that asks for this name."""
+        if name not in self.kept:
+            self.kept[name] = make()
+        return self.kept[name]
+
+    def job_ids(self):
+        return [job["id"] for job in self.json("status")["jobs"]]
+
+    def end_jobs(self):
+        jobs = self.json("status")["jobs"]
+        if running := [job["id"] for job in jobs if job["state"] != "FINISHED"]:
+            self.trainctl("cancel", *running)
+            self.trainctl("wait", *running)
+        self.expect_devices_free(60)

@@ -7,7 +7,7 @@ import sqlite3
 import unittest
 
 import browser
-from cluster import ClusterTest
+from cluster import SharedClusterTest
 
 HOSTILE = "<script>document.title='taken'<img src=x onerror=alert(1)>"
 # Pictures are kept there where it is named: CI's artifacts.
@@ -30,9 +30,8 @@ const pixelsOf = (chart) => {
 
 
 @unittest.skipIf(browser.why_not(), browser.why_not())
-class DashboardCase(ClusterTest):
-    """One cluster and one browser for all tests of a class. A test finds jobs that have ended, and
-    a tab of its own."""
+class DashboardCase(SharedClusterTest):
+    """One browser for all tests of a class. A test has a tab of its own."""
 
     @classmethod
     def setUpClass(cls):
@@ -41,26 +40,13 @@ class DashboardCase(ClusterTest):
         cls.addClassCleanup(cls.browser.close)
 
     def setUp(self):
-        shared = type(self)
-        if "dir" not in vars(shared):
-            self.make_cluster(shared.addClassCleanup)
-            shared.dir = self.dir
-            self.up()
-        self.addCleanup(self.end_jobs)
-        self.addCleanup(self.show_logs_of_a_failure)
+        super().setUp()
         self.addCleanup(self.browser.start_afresh)
         self.address = self.trainctl("ui").stdout.strip()
 
-    def end_jobs(self):
-        jobs = self.json("status")["jobs"]
-        if running := [job["id"] for job in jobs if job["state"] != "FINISHED"]:
-            self.trainctl("cancel", *running)
-            self.trainctl("wait", *running)
-        self.expect_devices_free(60)
-
     def query(self, sql, *parameters):
         """Rows of the coordinator's database."""
-        path = f"file:{self.dir}/coordinator/coordinator.db?mode=ro"
+        path = f"file:{self.site}/coordinator/coordinator.db?mode=ro"
         with contextlib.closing(sqlite3.connect(path, uri=True)) as database:
             return database.execute(sql, parameters).fetchall()
 
@@ -92,6 +78,33 @@ class DashboardCase(ClusterTest):
     def skip_without_charts(self):
         if not self.browser.run("return typeof Chart !== 'undefined'"):
             self.skipTest("this build found no Chart.js (libjs-chart.js)")
+
+    def middle_of_curves(self):
+        """Left, right and a height, in pixels of the window."""
+        place = self.browser.run(
+            "const plot = document.querySelector('#curves .plot');"
+            "plot.scrollIntoView({block: 'center'});"
+            "const box = plot.getBoundingClientRect();"
+            "return [box.left + box.width * 0.4, box.left + box.width * 0.7, box.top + 100]"
+        )
+        return tuple(map(round, place))
+
+    def drag_over_curves(self):
+        """The first and last step that are then asked for."""
+        left, right, height = self.middle_of_curves()
+        at = {"type": "pointerMove", "duration": 50, "y": height}
+        drag = [
+            {**at, "x": left},
+            {"type": "pointerDown", "button": 0},
+            {**at, "x": right},
+            {"type": "pointerUp", "button": 0},
+        ]
+        self.browser.do("actions", {"actions": [{"type": "pointer", "id": "m", "actions": drag}]})
+        self.browser.wait("return document.querySelector('#from').value !== ''")
+        return [
+            int(self.browser.run(f"return document.querySelector('{one}').value"))
+            for one in ("#from", "#to")
+        ]
 
     def finished(self, job):
         """The id of the job, which has succeeded."""

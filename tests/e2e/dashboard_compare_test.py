@@ -69,6 +69,41 @@ class DashboardCompareTest(DashboardCase):
         )
         self.assertEqual(drawn, [[list(one) for one in self.stored(job, name)] for job in jobs])
 
+    def test_times_are_of_the_whole_run_whatever_steps_are_shown(self):
+        _, jobs = self.lab()
+        asked = f"{self.address}compare?job={jobs[0]}&job={jobs[1]}&axis=time"
+        self.browser.open(f"{asked}&from=10&to=19")
+        self.browser.wait("return document.querySelectorAll('#curves tbody tr').length === 2")
+        self.skip_without_charts()
+        shown = "chartOf('#curves').data.datasets.map((line) => line.data.map(({x}) => x))"
+        for job, times in zip(jobs, self.browser.run(f"{CHART} return {shown}"), strict=True):
+            start = self.described(job)["started_at"]
+            stored = [time - start for step, _, time in self.timed(job, "loss") if step >= 10]
+            self.assertEqual(len(times), len(stored))
+            for drawn, known in zip(times, stored, strict=True):
+                self.assertAlmostEqual(drawn, known, delta=1e-3)
+        self.browser.open(asked)
+        points = "return document.querySelector('#curves tbody td:nth-child(2)')?.textContent"
+        self.browser.wait(points)
+        left, right = self.browser.run(
+            f"{CHART} const edge = document.querySelector('#curves .plot').getBoundingClientRect();"
+            "return [...arguments].map((pixel) =>"
+            " chartOf('#curves').scales.x.getValueForPixel(pixel - edge.left))",
+            *self.middle_of_curves()[:2],
+        )
+        within = [
+            step
+            for job in jobs
+            for step, _, time in self.timed(job, "loss")
+            if left <= time - self.described(job)["started_at"] <= right
+        ]
+        self.assertTrue(within, (left, right))
+        self.assertEqual(self.drag_over_curves(), [min(within), max(within)])
+        steps = [step for step, _, _ in self.timed(jobs[0], "loss")]
+        shown = sum(min(within) <= step <= max(within) for step in steps)
+        self.browser.wait(f"{points} === '{shown}'")
+        self.expect_no_faults()
+
     def test_a_report_has_the_numbers_of_compare_and_describe(self):
         group, jobs = self.lab()
         rows = self.json("compare", *jobs)["rows"]

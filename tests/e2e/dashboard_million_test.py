@@ -1,5 +1,6 @@
 """A job of a million points, opened in a real Chromium: how soon its curves are drawn, what the
-page and the coordinator work for it, and how much is sent."""
+page and the coordinator work for it beside what they work for a job of few, and how much is sent.
+The bar of a second is measured by what it prints: processors differ."""
 
 import contextlib
 import os
@@ -11,6 +12,7 @@ from cluster import tiny_job
 from dashboard import DashboardCase
 
 STEPS = 100_000
+FEW = 100
 SPIKE = 77_777  # a step whose loss is far from all others
 # Metric, its rank, and its value at a step; -1: the gang's.
 SERIES = (
@@ -55,15 +57,16 @@ TITLES = (
     *("GPU memory used", "GPU utilization", "GPU power", "CPU of the ranks"),
     "Host memory of the ranks",
 )
-MOST_SECONDS = 1
+MOST_TIMES = 3  # the processor time of few points
 MOST_BYTES = 500_000
 
 
 class DashboardMillionTest(DashboardCase):
-    def fill(self, job):
-        """These points are all that the job has, while the coordinator is away."""
+    def fill(self, job, steps):
+        """These points are all that the job has, filled in while the coordinator is away."""
+        self.process("traincoordinator").kill()
         number = int(job[1:])
-        path = self.dir / "coordinator" / "coordinator.db"
+        path = self.site / "coordinator" / "coordinator.db"
         with contextlib.closing(sqlite3.connect(path)) as database, database:
             began = "SELECT started_at FROM job_status WHERE job = ?"
             [(start,)] = database.execute(began, [number])
@@ -74,9 +77,10 @@ class DashboardMillionTest(DashboardCase):
                 made = database.execute(
                     "INSERT INTO series (job, name, rank, phase, attempt, latest_step, total,"
                     " count) VALUES (?, ?, ?, '', 1, ?, 0, ?)",
-                    [number, name, rank, STEPS - 1, STEPS],
+                    [number, name, rank, steps - 1, steps],
                 )
-                database.execute(FILL.format(value), [STEPS, made.lastrowid, start])
+                database.execute(FILL.format(value), [steps, made.lastrowid, start])
+        self.up()
 
     def coordinator_seconds(self):
         """Of a processor, since it began."""
@@ -97,30 +101,40 @@ class DashboardMillionTest(DashboardCase):
         self.assertEqual((min(values), max(values), steps[0], steps[-1]), ends, title)
         self.assertEqual(list(steps), sorted(steps), title)
 
-    def test_a_job_of_a_million_points_opens_in_a_second(self):
+    def worked(self):
+        """Seconds of a processor until now by the coordinator, and by the page."""
+        return self.coordinator_seconds(), self.browser.page_seconds()
+
+    def opened(self, job, curves):
+        """Its curves by title; seconds of a processor by the coordinator and by the page."""
+        before = self.worked()
+        self.browser.open(f"{self.address}job?job={job}")
+        self.browser.wait("return window.firstCurve")
+        self.skip_without_charts()
+        drawn = dict(self.browser.wait(DRAWN, curves))
+        return drawn, *(now - then for now, then in zip(self.worked(), before, strict=True))
+
+    def test_a_job_of_a_million_points_costs_as_little_to_open_as_one_of_few(self):
         job = self.finished(tiny_job())
-        self.process("traincoordinator").kill()
-        self.fill(job)
-        self.up()
         self.browser.command("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
         self.browser.count_processor_time()
-        page, site = self.browser.page_seconds(), self.coordinator_seconds()
-        self.browser.open(f"{self.address}job?job={job}")
-        first = self.browser.wait("return window.firstCurve") / 1000
-        self.skip_without_charts()
-        drawn = dict(self.browser.wait(DRAWN, len(SERIES)))
-        page = self.browser.page_seconds() - page
-        site = self.coordinator_seconds() - site
+        self.fill(job, FEW)
+        _, *of_few = self.opened(job, len(SERIES))
+        self.browser.open("about:blank")
+        self.fill(job, STEPS)
+        drawn, site, page = self.opened(job, len(SERIES))
+        first = self.browser.run("return window.firstCurve") / 1000
         sent, of_curves = self.browser.run(SENT)
         print(
             f"first curve after {first:.2f} s; all {len(SERIES)}: {site:.2f} s of a processor by",
-            f"the coordinator, {page:.2f} s by the page; {sent:,} bytes, {of_curves:,} of curves",
+            f"the coordinator, {page:.2f} s by the page, {sum(of_few):.2f} s by both where there",
+            f"are {FEW} steps; {sent:,} bytes, {of_curves:,} of curves",
         )
         self.assertEqual(set(drawn), set(TITLES))
         for title, series in zip(TITLES, SERIES, strict=True):
             self.expect_curve(title, drawn[title], series)
         self.assertIn([SPIKE, 50], drawn["Loss"])
-        self.assertLess(site + page, MOST_SECONDS, "of processors, for all its curves")
+        self.assertLess(site + page, MOST_TIMES * sum(of_few), "seconds of processors")
         self.assertLess(sent, MOST_BYTES)
         self.keep_picture("million")
         self.expect_no_faults()

@@ -5,14 +5,18 @@ import shutil
 import signal
 import unittest
 
-from cluster import TINY, ClusterTest, tiny_job
+from cluster import TINY, SharedClusterTest, tiny_job
 
 PROMPTS = ["Give three tips", "What is"]
 EVAL = {"prompts": PROMPTS, "max_new_tokens": 24}
 READ_BYTES = 1 << 16
 
 
-class Generate(ClusterTest):
+class Generate(SharedClusterTest):
+    def any_trained(self):
+        """Of a job that all tests have: as trained."""
+        return self.once("trained", self.trained)
+
     def trained(self, **changes):
         """The id of a job that has saved its model, and its last texts."""
         out = self.dir / "model"
@@ -33,7 +37,7 @@ class Generate(ClusterTest):
         return ["generate", job_id, *prompts, "--max-new-tokens", "24"]
 
     def test_a_saved_model_says_what_the_run_said_at_its_end(self):
-        job_id, texts = self.trained()
+        job_id, texts = self.any_trained()
         said = self.json(*self.words(job_id))
         self.assertEqual(said["outcome"], "SUCCEEDED")
         self.assertEqual([text["text"] for text in said["continuations"]], texts)
@@ -54,15 +58,16 @@ class Generate(ClusterTest):
         return shown.decode()
 
     def long_words(self, job_id):
-        """One text that takes a rank seconds."""
-        return ["generate", job_id, "--prompt", PROMPTS[0], "--max-new-tokens", "2000"]
+        """One text that takes a rank seconds, by a job with the name of the test."""
+        name = ("--name", self._testMethodName)
+        return ["generate", job_id, "--prompt", PROMPTS[0], "--max-new-tokens", "2000", *name]
 
     def test_a_text_is_shown_as_it_grows_and_is_the_one_that_is_stored(self):
-        job_id, _ = self.trained()
+        job_id, _ = self.any_trained()
         with self.start_trainctl(*self.long_words(job_id)) as generating:
             first = self.first_words(generating)
             with self.resting_ranks():
-                job = self.job(f"generate-{job_id}")
+                job = self.job(self._testMethodName)
                 self.assertEqual(job["state"], "RUNNING", job)
             rest, err = generating.communicate(timeout=120)
         self.assertEqual(generating.returncode, 0, err)
@@ -70,13 +75,13 @@ class Generate(ClusterTest):
         self.assertEqual(first + rest, PROMPTS[0] + self.texts(job["id"])[0] + "\n")
 
     def test_ctrl_c_ends_the_showing_and_the_job_goes_on(self):
-        job_id, _ = self.trained()
+        job_id, _ = self.any_trained()
         with self.start_trainctl(*self.long_words(job_id)) as generating:
             first = self.first_words(generating)
             with self.resting_ranks():
                 generating.send_signal(signal.SIGINT)
                 rest, err = generating.communicate(timeout=60)
-                job = self.job(f"generate-{job_id}")
+                job = self.job(self._testMethodName)
         self.assertEqual(generating.returncode, 130, err)
         self.assertIn(f"Detached: the job goes on. Its texts: trainctl describe {job['id']}\n", err)
         self.assertEqual(job["state"], "RUNNING", job)
@@ -84,15 +89,20 @@ class Generate(ClusterTest):
         shown = (first + rest).removesuffix("\n")
         self.assertTrue((PROMPTS[0] + self.texts(job["id"])[0]).startswith(shown), shown)
 
-    def test_a_saved_model_that_broke_is_said_and_nothing_is_submitted(self):
+    def test_a_saved_model_that_broke_or_is_gone_is_said_and_nothing_is_submitted(self):
         job_id, _ = self.trained()
+        known = self.job_ids()
         for name in ("model.safetensors", "config.json"):
             file = self.dir / "model" / name
             os.truncate(file, file.stat().st_size // 2)
             broken = self.trainctl(*self.words(job_id))
             self.assertEqual(broken.returncode, 2, broken.stderr)
             self.assertIn(f"{file}: ", broken.stderr)
-        self.assertEqual(len(self.json("status")["jobs"]), 1)
+        shutil.rmtree(self.dir / "model")
+        gone = self.trainctl(*self.words(job_id))
+        self.assertNotEqual(gone.returncode, 0)
+        self.assertIn(str(self.dir / "model"), gone.stderr)
+        self.assertEqual(self.job_ids(), known)
 
     def test_an_adapter_is_added_to_its_base_model(self):
         lora = {"r": 4, "alpha": 8, "dropout": 0.0}
@@ -100,18 +110,13 @@ class Generate(ClusterTest):
         said = self.json(*self.words(job_id))
         self.assertEqual([text["text"] for text in said["continuations"]], texts)
 
-    def test_a_model_that_is_gone_or_was_never_saved_is_said(self):
-        job_id, _ = self.trained()
-        shutil.rmtree(self.dir / "model")
-        gone = self.trainctl(*self.words(job_id))
-        self.assertNotEqual(gone.returncode, 0)
-        self.assertIn(str(self.dir / "model"), gone.stderr)
+    def test_a_model_that_was_never_saved_is_said(self):
         code, job = self.run_job(tiny_job(name="unsaved"))
         self.assertEqual(code, 0, job)
         unsaved = self.trainctl(*self.words(job["id"]))
         self.assertEqual(unsaved.returncode, 2)
         self.assertIn("has saved no model", unsaved.stderr)
-        self.assertEqual(len(self.json("status")["jobs"]), 2)
+        self.assertEqual(self.job_ids()[0], job["id"])
 
     def test_a_job_file_may_ask_for_texts_alone(self):
         path = self.write_job(

@@ -2,7 +2,7 @@
 
 import unittest
 
-from cluster import ClusterTest, tiny_job
+from cluster import SharedClusterTest, tiny_job
 
 ROWS, GLOBAL = 64, 8
 EPOCH = {
@@ -18,7 +18,7 @@ EPOCH = {
 LOOK = {**EPOCH, "optimizer": {"name": "sgd", "lr": 1e-30, "momentum": 0.0}}
 
 
-class GroupedRows(ClusterTest):
+class GroupedRows(SharedClusterTest):
     def run_of(self, name, **changes):
         job = tiny_job(name=name, **{**EPOCH, "train__group_by_length": True, **changes})
         code, state = self.run_job(job)

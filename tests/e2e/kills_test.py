@@ -1,6 +1,7 @@
 """kill -9 where nothing else is left that could tell of it, and words that are lost on the way."""
 
 import contextlib
+import json
 import shutil
 import signal
 import subprocess
@@ -8,6 +9,9 @@ import time
 import unittest
 
 from cluster import BIN, ClusterTest, endless_job
+
+CLOCK = time.CLOCK_MONOTONIC  # of deadline.json's steady_at
+SHIM_LOOKS_EVERY = 5  # seconds (worker/shim/rank_deadline.h)
 
 
 class Kills(ClusterTest):
@@ -55,6 +59,35 @@ class Kills(ClusterTest):
         self.assertEqual(self.wait_for_end(job_id, 30)["outcome"], "TIMEOUT")
         self.expect_devices_free(60)
 
+    def deadline_file(self):
+        (found,) = self.dir.glob("**/deadline.json")
+        return found
+
+    def expect_timeout_once_the_worker_is_back(self, job_id):
+        self.up()
+        job = self.wait_for_end(job_id, 60)
+        self.assertEqual((job["outcome"], job["attempt"]), ("TIMEOUT", 1), job)
+        self.expect_devices_free(60)
+
+    def test_a_time_limit_that_ends_while_the_worker_is_dead_is_kept_by_the_shim(self):
+        job_id = self.running_job(resources__time_limit="5s")
+        self.deadline_file()
+        self.kill_worker_of(job_id)
+        self.assertEqual(len(self.ranks()), 1)
+        self.eventually("the rank is ended", 60, lambda: not self.processes("trainrank"))
+        self.expect_timeout_once_the_worker_is_back(job_id)
+
+    def test_a_rank_whose_deadline_is_not_known_runs_on_until_its_worker_is_back(self):
+        job_id = self.running_job(resources__time_limit="5s")
+        deadline = self.deadline_file()
+        comes_at = json.loads(deadline.read_text())["steady_at"] / 1e6
+        self.kill_worker_of(job_id)
+        deadline.unlink()
+        looked = comes_at + SHIM_LOOKS_EVERY + 2
+        self.eventually("it has come", 60, lambda: time.clock_gettime(CLOCK) > looked)
+        self.assertEqual(len(self.ranks()), 1)
+        self.expect_timeout_once_the_worker_is_back(job_id)
+
     def saved_at(self):
         """When each checkpoint that is there was written, by its folder."""
         times = {}
@@ -77,19 +110,22 @@ class Kills(ClusterTest):
         self.process("traincoordinator").kill()
         gone_at, saved = time.time(), {}
 
-        def saved_for_seconds():
-            saved.update(self.saved_at())
-            return saved and max(saved.values()) > gone_at + 4
+        def several():
+            saved.update((path, at) for path, at in self.saved_at().items() if at > gone_at)
+            return len(saved) >= 3
 
-        self.eventually("checkpoints are saved meanwhile", 60, saved_for_seconds)
+        self.eventually("checkpoints are saved meanwhile", 60, several)
+        back_at = time.time()
         self.up()
         self.eventually(
             "all of them are told", 60, lambda: saved.keys() <= self.saved_events(job_id).keys()
         )
         told = self.saved_events(job_id)
-        late = {path: told[path] - at for path, at in saved.items()}
-        self.assertLess(max(late.values()), 2, late)
-        self.assertGreater(min(late.values()), -1, late)
+        # A rank tells of each before it begins with the next.
+        *before_the_last, _ = sorted(saved, key=saved.get)
+        for path in before_the_last:
+            self.assertLess(told[path], back_at, path)
+            self.assertGreater(told[path], saved[path] - 1, path)
         self.assertEqual(self.trainctl("cancel", job_id).returncode, 0)
 
     def test_a_cancel_is_not_lost_with_the_coordinator(self):

@@ -4,12 +4,12 @@ database."""
 import sqlite3
 import unittest
 
-from cluster import ClusterTest, endless_job, tiny_job
+from cluster import SharedClusterTest, endless_job, tiny_job
 
 
-class Metrics(ClusterTest):
+class Metrics(SharedClusterTest):
     def query(self, sql, *parameters):
-        database = next(self.dir.rglob("coordinator.db"))
+        database = next(self.site.rglob("coordinator.db"))
         connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
         try:
             return connection.execute(sql, parameters).fetchall()

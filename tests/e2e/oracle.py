@@ -7,11 +7,15 @@ stdout.
      "data": a file of Alpaca rows, "rows": their indices, "length": tokens at most
      "ids": of each row
      "captions": an imagefolder with metadata.jsonl}
-    → {"losses": of each row, the mean over its targets; and for captions, whose targets are the
-       caption's tokens and eos, "tokens": how many, "of_other_pictures": the losses with the
-       picture of the row before}
+    → {"losses": of each row, the mean over its targets; "grad_norms": of each row's loss, over
+       all weights, or those of the adapter. For captions, whose targets are the caption's tokens
+       and eos, "tokens": how many, "of_other_pictures": the losses with the picture of the row
+       before}
     Or "prompts" and "new"
-    → {"texts": what generate adds, the likeliest token each time, at most so many}
+    → {"texts": what generate adds, the likeliest token each time, at most so many. A tokenizer
+       with a chat_template makes a user's turn of each prompt}
+    Or "loads": true
+    → {"dtype": in which type transformers loads it by itself}
 """
 
 import json
@@ -31,17 +35,21 @@ def load_model(kind, question):
     if question["adapter"]:
         import peft
 
-        model = peft.PeftModel.from_pretrained(model, question["adapter"])
+        model = peft.PeftModel.from_pretrained(model, question["adapter"], is_trainable=True)
     return model.eval()
 
 
 def loss_of(model, ids, first=1, **pixels):
     """first: the first of the ids that is a target."""
-    with torch.no_grad():
-        logits = model(input_ids=torch.tensor([ids]), **pixels).logits[0]
-    return torch.nn.functional.cross_entropy(
-        logits[first - 1 : -1], torch.tensor(ids[first:])
-    ).item()
+    logits = model(input_ids=torch.tensor([ids]), **pixels).logits[0]
+    return torch.nn.functional.cross_entropy(logits[first - 1 : -1], torch.tensor(ids[first:]))
+
+
+def grad_norm_of(model, loss):
+    model.zero_grad()
+    loss.backward()
+    gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
+    return sum(gradient.double().square().sum() for gradient in gradients).sqrt().item()
 
 
 def token_ids(tokenizer, eos, row, length):
@@ -63,11 +71,25 @@ def ids_of_rows(question, model):
 def of_words(question):
     model = load_model(transformers.AutoModelForCausalLM, question)
     chosen = question["ids"] if "ids" in question else ids_of_rows(question, model)
-    return {"losses": [loss_of(model, ids) for ids in chosen]}
+    answer = {"losses": [], "grad_norms": []}
+    for ids in chosen:
+        loss = loss_of(model, ids)
+        answer["losses"].append(loss.item())
+        answer["grad_norms"].append(grad_norm_of(model, loss))
+    return answer
+
+
+def ids_before(tokenizer, prompt):
+    if not tokenizer.chat_template:
+        return tokenizer(prompt, return_tensors="pt")
+    turn = [{"role": "user", "content": prompt}]
+    return tokenizer.apply_chat_template(
+        turn, add_generation_prompt=True, return_dict=True, return_tensors="pt"
+    )
 
 
 def text_after(model, tokenizer, prompt, new):
-    ids = tokenizer(prompt, return_tensors="pt")
+    ids = ids_before(tokenizer, prompt)
     with torch.no_grad():
         added = model.generate(**ids, do_sample=False, max_new_tokens=new)[0]
     before = tokenizer.decode(ids["input_ids"][0], skip_special_tokens=True)
@@ -82,7 +104,14 @@ def of_prompts(question):
     return {"texts": [text_after(model, tokenizer, text, question["new"]) for text in prompts]}
 
 
+def of_loading(question):
+    model = transformers.AutoModelForCausalLM.from_pretrained(question["model"])
+    return {"dtype": str(model.dtype).removeprefix("torch.")}
+
+
 def answer_to(question):
+    if "loads" in question:
+        return of_loading(question)
     if "captions" in question:
         return of_captions(question)
     return of_prompts(question) if "prompts" in question else of_words(question)
@@ -102,7 +131,9 @@ def of_captions(question):
         other = processor(images=pictures[i - 1], return_tensors="pt")
         ids = [*made["input_ids"][0].tolist(), processor.tokenizer.eos_token_id]
         for losses, pixels in (("losses", made), ("of_other_pictures", other)):
-            answer[losses].append(loss_of(model, ids, first, pixel_values=pixels["pixel_values"]))
+            with torch.no_grad():
+                loss = loss_of(model, ids, first, pixel_values=pixels["pixel_values"])
+            answer[losses].append(loss.item())
         answer["tokens"].append(len(ids) - first)
     return answer
 

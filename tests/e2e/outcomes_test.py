@@ -5,7 +5,7 @@ import re
 import signal
 import unittest
 
-from cluster import ClusterTest, endless_job, tiny_job
+from cluster import SharedClusterTest, endless_job, tiny_job
 
 TINY_PARAMETERS = 180_800
 TOO_LITTLE = "2400KiB"  # weights and moments fit, a step does not
@@ -18,7 +18,7 @@ def catches(pid, number=signal.SIGINT):
     return int(mask, 16) >> (number - 1) & 1
 
 
-class Outcomes(ClusterTest):
+class Outcomes(SharedClusterTest):
     def test_a_job_succeeds_and_its_numbers_are_there(self):
         code, job = self.run_job(tiny_job(data__val_split_fraction=0.125))
         self.assertEqual(
@@ -132,7 +132,7 @@ class Outcomes(ClusterTest):
             )
         )
         self.assertEqual((code, job["outcome"], job["attempt"]), (13, "DIVERGED", 1), job)
-        self.assertRegex(job["message"], r"is (nan|-nan|inf) at step \d")
+        self.assertRegex(job["message"], r"is (nan|-?inf) after step \d")
         self.assertLess(job["step"], 6)
         self.assertFalse(list(out.rglob("*.safetensors")))
         compared = {row["key"]: row["values"] for row in self.json("compare", job["id"])["rows"]}
@@ -142,27 +142,27 @@ class Outcomes(ClusterTest):
 
     def test_an_evaluation_longer_than_the_step_timeout_is_progress_and_is_shown(self):
         rows = self.dir / "rows.jsonl"
-        rows.write_text('{"text": "one two three four five six seven eight nine ten"}\n' * 16000)
+        rows.write_text('{"text": "one two three four five six seven eight nine ten"}\n' * 10000)
         job_id = self.submit(
             tiny_job(
                 data={"path": str(rows), "format": "text", "val_split_fraction": 0.99},
                 train__micro_batch_size=1,
                 train__max_steps=1,
-                resources__step_timeout="5s",
+                resources__step_timeout="3s",
             )
         )
         seen = self.eventually(
             "the evaluation is shown",
             120,
             lambda: re.fullmatch(
-                r"evaluating (\d+)/15840", self.json("status", job_id)["jobs"][0]["reason"] or ""
+                r"evaluating (\d+)/9900", self.json("status", job_id)["jobs"][0]["reason"] or ""
             ),
         )
-        self.assertLess(int(seen[1]), 15840)
-        job = self.wait_for_end(job_id)
+        self.assertLess(int(seen[1]), 9900)
+        job = self.wait_for_end(job_id, 400)
         self.assertEqual(job["outcome"], "SUCCEEDED", job)
         [took] = self.points(job_id, "evaluation_seconds")
-        self.assertGreater(took["value"], 5)
+        self.assertGreater(took["value"], 3)
 
     def test_what_is_predicted_not_to_fit_is_refused_with_the_settings_that_would(self):
         result = self.trainctl(

@@ -2,12 +2,12 @@
 
 import unittest
 
-from cluster import ClusterTest, endless_job, tiny_job
+from cluster import SharedClusterTest, endless_job, tiny_job
 
 CHECKPOINTS = {"checkpoint__every_steps": 2, "train__max_steps": 4}
 
 
-class Output(ClusterTest):
+class Output(SharedClusterTest):
     def files(self, folder):
         return {
             path.relative_to(folder): path.read_bytes()

@@ -3,7 +3,7 @@
 import unittest
 
 from beside_transformers import BesideTransformers
-from cluster import ALPACA, TINY, ClusterTest, tiny_job
+from cluster import ALPACA, TINY, SharedClusterTest, tiny_job
 
 LENGTH, ROWS = 512, 20
 # Nothing is learned.
@@ -52,7 +52,7 @@ class BesideRows(BesideTransformers):
         self.assertAlmostEqual(sum(loss * n for loss, n in steps), expected, delta=1e-4 * expected)
 
 
-class Packing(ClusterTest):
+class Packing(SharedClusterTest):
     WORKERS = 2
 
     def losses_of(self, name, **changes):

@@ -1,15 +1,17 @@
 """A model of pictures and words, trained on an imagefolder on CPU slots, beside transformers."""
 
 import json
+import pathlib
 import shutil
 import unittest
 
 from beside_transformers import BesideTransformers
-from cluster import ALPACA, TINY, TOP, ClusterTest, tiny_job
+from cluster import ALPACA, TINY, TOP, SharedClusterTest, tiny_job
 from oracle_test import LOOK
 
 TINY_BLIP2 = TOP / "deploy" / "models" / "tiny-blip2"
 CAPTIONS = TOP / "deploy" / "data" / "captions"
+IMAGES = TOP / "tests" / "baselines" / "images"
 ROWS, VALIDATED = 36, 9
 DATA = {"path": str(CAPTIONS), "format": "captions", "val_split_fraction": VALIDATED / ROWS}
 # As in ddp_test: one, two and four devices share the micro batches.
@@ -24,7 +26,7 @@ TRAINED = {
 LEAST_LEARNED = 1.0  # nats a token: words alone give some of it
 
 
-class Captions(ClusterTest):
+class Captions(SharedClusterTest):
     def run_captions(self, **changes):
         code, job = self.run_job(tiny_job(**{**TRAINED, **changes}))
         self.assertEqual(code, 0, job)
@@ -102,6 +104,74 @@ class Captions(ClusterTest):
         self.assertRegex(told, r"skipped_rows +1 ")
         self.assertEqual([point["value"] for point in self.points(job, "skipped_rows")], [1])
         self.assertIn(f"1 of {ROWS} rows are left out", self.trainctl("logs", job).stdout)
+
+    def test_each_kind_of_broken_picture_is_named_and_refused_or_left_out(self):
+        folder = self.dir / "kinds"
+        shutil.copytree(IMAGES, folder)
+        kinds = json.loads((folder / "images.json").read_text())
+        broken = {}
+        with open(folder / "metadata.jsonl", "w") as rows:
+            for row, (name, picture) in enumerate(kinds.items()):
+                rows.write(json.dumps({"file_name": name, "text": "a picture"}) + "\n")
+                if "refused" in picture:
+                    broken[row] = f"row {row}: {folder / name}: "
+        self.assertGreater(len(broken), 10)
+        data = {"path": str(folder), "format": "captions"}
+        asked = self.write_job(tiny_job(**{**TRAINED, "data": data, "train__max_steps": 40}))
+        refused = self.trainctl("submit", asked, "--dry-run")
+        self.assertNotEqual(refused.returncode, 0)
+        said = refused.stdout + refused.stderr
+        count = f"{len(broken)} of {len(kinds)} pictures that were looked at can't be read"
+        self.assertIn(count, said)
+        for told in list(broken.values())[:3]:
+            self.assertIn(told, said)
+        self.assertIn('data.on_broken_picture "skip"', said)
+        skips = {**data, "on_broken_picture": "skip"}
+        job = self.run_captions(name="skips", data=skips, train__max_steps=2)
+        told = f"{len(broken)} of {len(kinds)} rows are left out"
+        self.assertIn(told, self.trainctl("describe", job).stdout)
+        log = self.trainctl("logs", job).stdout
+        for told in broken.values():
+            self.assertIn(told, log)
+
+    def test_a_broken_picture_that_no_sample_met_ends_the_job_with_its_row(self):
+        folder = self.dir / "many"
+        shutil.copytree(IMAGES, folder)
+        names = ["rgb.png"] * 200
+        names[1] = "gray_16bit.png"
+        rows = [json.dumps({"file_name": name, "text": "a picture"}) for name in names]
+        (folder / "metadata.jsonl").write_text("\n".join(rows))
+        data = {"path": str(folder), "format": "captions"}
+        epoch = {**TRAINED, "data": data, "train__max_steps": 50, "train__micro_batch_size": 4}
+        code, job = self.run_job(tiny_job(**epoch, name="refuses"))
+        self.assertEqual((code != 0, job["outcome"]), (True, "FAILED"), job)
+        self.assertIn(f"row 1: {folder / 'gray_16bit.png'}: ", job["message"])
+        self.assertIn('data.on_broken_picture "skip"', job["message"])
+
+    def test_a_picture_that_breaks_or_vanishes_in_mid_training_ends_all_ranks(self):
+        """It was there when the job was looked at, and in the epochs before."""
+        row = 17
+        name = json.loads((CAPTIONS / "metadata.jsonl").read_text().splitlines()[row])["file_name"]
+        left_out = '; data.on_broken_picture "skip" leaves out'
+        for strategy, spoil, why in (
+            ("ddp", pathlib.Path.unlink, "No such file or directory"),
+            ("fsdp", lambda picture: picture.write_bytes(b"no picture"), left_out),
+            ("ddp", lambda picture: picture.write_bytes(picture.read_bytes()[:100]), left_out),
+        ):
+            with self.subTest(why, strategy=strategy):
+                folder = self.dir / f"captions-{strategy}"
+                shutil.copytree(CAPTIONS, folder, dirs_exist_ok=True)
+                data = {"path": str(folder), "format": "captions"}
+                spread = {"strategy": strategy, "devices": 2, "train__max_steps": 1_000_000}
+                job = self.submit(tiny_job(**{**TRAINED, **spread, "data": data}))
+                self.wait_for_step(job, ROWS // 4 + 1)
+                spoil(folder / name)
+                ended = self.wait_for_end(job)
+                self.assertEqual(ended["outcome"], "FAILED", ended)
+                self.assertIn(f"data.path: row {row}: ", ended["message"])
+                self.assertIn(str(folder / name), ended["message"])
+                self.assertIn(why, ended["message"])
+                self.expect_devices_free(30)
 
     def test_pictures_and_models_that_do_not_belong_together_are_refused(self):
         no_pictures = {"path": str(ALPACA), "max_rows": 8}

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from cluster import ClusterTest, endless_job, tiny_job
+from cluster import SharedClusterTest, endless_job, tiny_job
 
 KINDS = (
     "matmul",
@@ -38,7 +38,7 @@ def covered(parts, begin, end):
     return total
 
 
-class Profile(ClusterTest):
+class Profile(SharedClusterTest):
     def profiled(self, **changes):
         settings = {
             "name": "profiled",
@@ -125,7 +125,7 @@ class Profile(ClusterTest):
         owner = {"site": "another", "job": "j9", "name": "other"}
         (out / ".trainctl" / "owner-2.json").write_text(json.dumps(owner))
         said = f"profile: no trace is written: {out} is now that of j9 (other)"
-        self.eventually(said, 60, lambda: said in self.trainctl("describe", job_id).stdout)
+        self.eventually(said, 300, lambda: said in self.trainctl("describe", job_id).stdout)
         self.assertFalse((out / "profile").exists())
         self.trainctl("cancel", job_id)
         self.wait_for_end(job_id)

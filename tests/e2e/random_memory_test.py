@@ -108,6 +108,18 @@ def short_row(length, vocab, **changes):
     return model, {"precision": "32-true", "train": train, **changes}, 50
 
 
+def on_two(model, changes, accumulation=1):
+    """Of fsdp, rows of 64 tokens: as short_row."""
+    train = {
+        "micro_batch_size": 1,
+        "global_batch_size": 2 * accumulation,
+        "max_seq_length": 64,
+        "max_steps": 2,
+    }
+    job = {"devices": 2, "strategy": "fsdp", "train": train, **changes}
+    return model, job, 64 * 2 * accumulation * 3
+
+
 # What was predicted wrongly once, and what draws hardly hit.
 FIXED = {
     "a short row, a large tied vocabulary": short_row(512, 49152),
@@ -192,6 +204,38 @@ FIXED = {
             },
         },
         1200,
+    ),
+    "grad_op, a tied embedding goes back with the head": on_two(
+        {**SMALL_MODEL, "vocab_size": 9000, "hidden_size": 256},
+        {"precision": "32-true", "sharding": "grad_op", "optimizer": {"name": "adamw_8bit"}},
+        accumulation=2,
+    ),
+    "shards of small tensors, states in 8 bits": on_two(
+        {**SMALL_MODEL, "hidden_size": 64, "intermediate_size": 200, "vocab_size": 256},
+        {"precision": "bf16-true", "sharding": "full", "optimizer": {"name": "adamw_8bit"}},
+    ),
+    "nf4, attention wider than the FFN": (
+        {
+            **SMALL_MODEL,
+            "hidden_size": 320,
+            "intermediate_size": 64,
+            "num_attention_heads": 12,
+            "num_key_value_heads": 4,
+            "head_dim": 64,
+            "vocab_size": 256,
+        },
+        {
+            "precision": "32-true",
+            "lora": {"r": 4},
+            "quantize": "nf4",
+            "train": {
+                "micro_batch_size": 1,
+                "global_batch_size": 1,
+                "max_seq_length": 256,
+                "max_steps": 2,
+            },
+        },
+        768,
     ),
 }
 # What some of all jobs have.

@@ -82,28 +82,24 @@ class SlowDevice(ClusterTest):
         self.trainctl("cancel", job)
         self.wait_for_end(job)
 
-    def test_checkpoints_and_evaluation_are_no_work_of_a_rank(self):
-        steps = 12
+    def test_an_evaluation_is_no_work_of_a_rank(self):
         code, job = self.run_job(
             endless_job(
                 devices=2,
-                data__val_split_fraction=0.25,
+                data__max_rows=256,
+                data__val_split_fraction=0.5,  # far more work than a step
                 eval__every_steps=2,
-                checkpoint__every_steps=3,
-                output__dir=str(self.dir / "out"),
-                train__max_steps=steps,
+                train__max_steps=8,
             )
         )
         self.assertEqual(code, 0, job)
-        self.assertEqual(len(self.points(job["id"], "evaluation_seconds")), steps // 2)
-        whole = {point["step"]: point["value"] for point in self.points(job["id"], "step_seconds")}
+        evaluations = self.points(job["id"], "evaluation_seconds")
+        self.assertEqual([point["step"] for point in evaluations], [1, 3, 5, 7])
         work = self.points(job["id"], "work_seconds")
         self.assertEqual({point["rank"] for point in work}, {0, 1})
-        for point in work:
-            self.assertLessEqual(0, point["value"])
-            self.assertLess(
-                point["value"], 1.5 * whole[point["step"]] + 0.01, "ranks step together"
-            )
+        behind = [point["value"] for point in work if point["step"] in (2, 4, 6)]
+        self.assertEqual(len(behind), 2 * 3)
+        self.assertLess(min(behind), min(point["value"] for point in evaluations) / 2)
 
 
 if __name__ == "__main__":

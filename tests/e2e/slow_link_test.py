@@ -107,6 +107,12 @@ class SlowLink(TwoHostsTest):
         self.assertEqual(len(self.attempts(job)), 1)
         self.assertEqual(self.states(), ["READY"] * 4)
 
+    def test_a_host_with_a_round_trip_of_6_s_is_lost_until_it_is_shorter(self):
+        self.delay(3)
+        self.eventually("b is LOST", 90, lambda: self.state_of("b") == {"LOST"})
+        self.delay(0)
+        self.eventually("b is back", 90, lambda: self.states() == ["READY"] * 4)
+
     def test_cancel_reaches_a_gang_over_a_slow_link(self):
         job = self.submit(name="endless", devices=4, train__max_steps=10_000_000,
                           train__epochs=1_000_000)  # fmt: skip

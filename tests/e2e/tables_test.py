@@ -5,7 +5,7 @@ import json
 import shutil
 import unittest
 
-from cluster import TOP, ClusterTest, tiny_job
+from cluster import TOP, SharedClusterTest, tiny_job
 
 TABLES = TOP / "tests" / "baselines" / "tables"
 IMAGES = TABLES.parent / "images"
@@ -18,7 +18,7 @@ TRAINED = {
 }
 
 
-class Tables(ClusterTest):
+class Tables(SharedClusterTest):
     def losses_of(self, path, data, **changes):
         job = tiny_job(data={"path": str(path), **data}, **{**TRAINED, **changes})
         code, job = self.run_job(job)

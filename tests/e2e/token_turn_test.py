@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 import unittest
 import unittest.mock
 
@@ -37,6 +38,13 @@ class TokenTurn(ClusterTest):
             30,
             lambda: said in str(self.json("describe", waiting)["jobs"][0]["events"]),
         )
+        self.assertEqual(self.job(waiting)["step"], 0)
+        # What looks at the data has an answer to give.
+        begin = time.monotonic()
+        dry = self.trainctl("submit", self.write_job(tiny_job(data__max_rows=63)), "--dry-run")
+        self.assertEqual(dry.returncode, 0, dry.stderr)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertIn("waited for j77 (process 12), which makes the same tokens", dry.stdout)
         self.assertEqual(self.job(waiting)["step"], 0)
         for turn in turns:
             os.close(turn)

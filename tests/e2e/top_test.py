@@ -9,11 +9,22 @@ import struct
 import subprocess
 import termios
 import time
+import unicodedata
 import unittest
 
-from cluster import BIN, ClusterTest, endless_job
+from cluster import BIN, ClusterTest, endless_job, tiny_job
 
 SECONDS = 30
+
+
+def columns_of(text):
+    """Of a terminal; no joined pictures but the names' are in it."""
+    width = 0
+    for before, character in zip("\0" + text, text):
+        stands_on = unicodedata.combining(character) or character == "\u200d"
+        if not stands_on and before != "\u200d":
+            width += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return width
 
 
 class Tmux:
@@ -129,7 +140,7 @@ class TopTest(ClusterTest):
         self.trainctl("cancel", queued)
 
     def bytes_of_top(self, seconds, *options):
-        """What it sends to a terminal of 80 × 24, in whole seconds after its first picture."""
+        """What it sends to a terminal of 80 × 24, in whole seconds from its first picture on."""
         server = (self.dir / "coordinator.addr").read_text().strip()
         main, terminal = os.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
@@ -142,6 +153,7 @@ class TopTest(ClusterTest):
             stderr=terminal,
         ) as process:
             os.close(terminal)
+            self.assertTrue(select.select([main], [], [], SECONDS)[0], "it shows nothing")
             sent, end = [], time.monotonic() + seconds
             while (left := end - time.monotonic()) > 0:
                 if select.select([main], [], [], left)[0]:
@@ -178,6 +190,57 @@ class TopTest(ClusterTest):
             self.assertLessEqual(max(map(len, picture)), columns)
         self.tmux.keys("q")
         self.expect_terminal_as_before()
+
+    def test_columns_stand_below_each_other_whatever_scripts_names_are_in(self):
+        names = ["plain", "日本語モデルの学習", "e\u0301mile", "👩\u200d💻 at work", "قياس"]
+        self.submit(endless_job(devices=2))
+        for name in names:
+            self.submit(tiny_job(name=name, tags={"lab": "第二 🧪"}))
+        self.start_top()
+        self.see("QUEUED", *names)
+        for columns in (80, 60, 150):
+            self.tmux.run("resize-window", "-x", columns, "-y", 24)
+
+            def are_aligned():
+                rows = self.tmux.picture().split("\n")
+                begin = next(i for i, row in enumerate(rows) if row.startswith("QUEUED"))
+                places = {
+                    columns_of(row[: row.index(word)])
+                    for row, word in zip(
+                        rows[begin : begin + 1 + len(names)], ["DEVICES"] + ["      1"] * 5
+                    )
+                }
+                return len(places) == 1
+
+            self.eventually(f"{columns} columns are aligned", SECONDS, are_aligned)
+        self.tmux.keys("q")
+        self.expect_terminal_as_before()
+
+    def test_terminals_that_show_less(self):
+        escapes = {"plain": "\x1b[1m", "NO_COLOR=1": "", "TERM=vt100": "", "LC_ALL=C": "\x1b[1m"}
+        for setting, style in escapes.items():
+            with self.subTest(setting):
+                self.tmux.type(f"{setting if '=' in setting else ''} trainctl top")
+                self.see(" 2 devices busy", "q quit")
+                self.assertEqual(self.tmux.fact("alternate_on"), "1")
+                drawn = self.tmux.run("capture-pane", "-p", "-e")
+                self.assertIn(style, drawn)
+                self.assertEqual("\x1b[" in drawn, style != "", drawn)
+                self.assertEqual(drawn.isascii(), setting == "LC_ALL=C", drawn)
+                self.tmux.keys("?")
+                self.see("any key goes back")
+                self.tmux.keys("q", "q")
+                self.eventually(
+                    "it is left", SECONDS, lambda: self.tmux.fact("alternate_on") == "0"
+                )
+                self.tmux.run("send-keys", "-R")
+                self.tmux.keys("C-l")
+
+    def test_on_a_dumb_terminal_it_is_printed_once(self):
+        self.tmux.type("TERM=dumb trainctl top; echo do''ne")
+        self.see("DEVICE", "READY", "done")
+        self.assertEqual(self.tmux.fact("alternate_on"), "0")
+        self.assertNotIn("\x1b[", self.tmux.run("capture-pane", "-p", "-e"))
 
     def test_signals_leave_the_terminal_as_it_was(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):

@@ -95,9 +95,17 @@ class Policy(ClusterTest):
     UP_OPTIONS = ("--policy", TOP / "deploy" / "policy.example.json")
 
     def test_it_holds(self):
-        result = self.trainctl("submit", self.write_job(endless_job()))
+        job = endless_job(resources={"priority": 100})
+        result = self.trainctl("submit", self.write_job(job))
         self.assertIn("this site's policy", result.stderr)
         self.assertEqual(result.returncode, 2)
+
+    def test_what_a_job_leaves_unsaid_is_the_policys(self):
+        job = self.submit(endless_job())
+        spec = self.json("describe", job)["jobs"][0]["job"]
+        self.assertEqual(spec["resources"]["time_limit"], "1d")
+        self.trainctl("cancel", job)
+        self.wait_for_end(job)
 
 
 if __name__ == "__main__":

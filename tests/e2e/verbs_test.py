@@ -1,26 +1,31 @@
 """What is kept of jobs: sweeps over settings, exports, and the models they saved."""
 
 import csv
+import os
 import shutil
 import subprocess
 import unittest
+import unittest.mock
 
-from cluster import BIN, ClusterTest, tiny_job
+from cluster import BIN, SharedClusterTest, tiny_job
 
 TOO_LITTLE = "2400KiB"  # weights and moments fit, a step does not
 
 
-class Verbs(ClusterTest):
+class Verbs(SharedClusterTest):
+    def succeeded(self, **changes):
+        """The job, which all tests that ask for the same one share."""
+        code, job = self.once(str(changes), lambda: self.run_job(tiny_job(**changes)))
+        self.assertEqual(code, 0, job)
+        return job
+
     def saved_job(self):
         """The id of a job that has saved its model, and where."""
-        out = self.dir / "model"
-        code, job = self.run_job(tiny_job(output__dir=str(out), output__save="final"))
-        self.assertEqual(code, 0, job)
-        return job["id"], out
+        out = self.site / "model"
+        return self.succeeded(output__dir=str(out), output__save="final")["id"], out
 
     def test_an_export_can_be_read_and_submitted_again(self):
-        code, job = self.run_job(tiny_job(devices=2, strategy="ddp"))
-        self.assertEqual(code, 0, job)
+        job = self.succeeded(devices=2, strategy="ddp")
         folder = self.dir / "export"
         result = self.trainctl("export", job["id"], folder)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -36,8 +41,7 @@ class Verbs(ClusterTest):
         self.assertEqual(self.trainctl("wait", again["id"]).returncode, 0)
 
     def test_the_log_of_a_job_that_goes_well_tells_of_its_steps(self):
-        code, job = self.run_job(tiny_job(devices=2, strategy="ddp"))
-        self.assertEqual(code, 0, job)
+        job = self.succeeded(devices=2, strategy="ddp")
         lines = self.trainctl("logs", job["id"], "--rank", "0").stdout.splitlines()
         self.assertTrue(any("training" in line for line in lines), lines)
         last = [line for line in lines if "step 6/6" in line and "tokens/s" in line]
@@ -45,25 +49,28 @@ class Verbs(ClusterTest):
         self.assertIn(f"loss {self.losses(job['id'])[-1]:.4g}  ", last[0])
         self.assertEqual(self.trainctl("logs", job["id"], "--rank", "1").stdout, "")
 
-    @unittest.skipIf(shutil.which("chromium") is None, "no chromium on this host")
-    def test_pictures_and_pages_are_drawn_by_a_real_chromium(self):
-        code, job = self.run_job(tiny_job())
-        self.assertEqual(code, 0, job)
-        folder = self.dir / "a folder & more"
+    def expect_files_made(self, job_id, folder, verbs, begin):
         folder.mkdir()
-        for verb, name, begins in (
-            ("plot", "loss.png", b"\x89PNG"),
-            ("compare", "bars.png", b"\x89PNG"),
-            ("compare", "table.pdf", b"%PDF"),
-            ("report", "report.pdf", b"%PDF"),
-        ):
+        for verb, name in verbs:
             with self.subTest(name):
-                result = self.trainctl(verb, job["id"], "-o", folder / name)
+                result = self.trainctl(verb, job_id, "-o", folder / name)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 made = (folder / name).read_bytes()
-                self.assertTrue(made.startswith(begins), made[:16])
+                self.assertTrue(made.startswith(begin), made[:16])
                 self.assertGreater(len(made), 2000)
-        self.assertEqual(len(list(folder.iterdir())), 4, "nothing else is left there")
+        self.assertEqual(len(list(folder.iterdir())), len(verbs), "nothing else is left there")
+
+    def test_pictures_are_painted_without_any_other_program(self):
+        job = self.succeeded()
+        verbs = (("plot", "loss.png"), ("compare", "bars.png"))
+        with unittest.mock.patch.dict(os.environ, PATH=str(self.dir)):
+            self.expect_files_made(job["id"], self.dir / "pictures", verbs, b"\x89PNG")
+
+    @unittest.skipIf(shutil.which("chromium") is None, "no chromium on this host")
+    def test_pages_are_printed_by_a_real_chromium(self):
+        job = self.succeeded()
+        verbs = (("compare", "table.pdf"), ("report", "report.pdf"))
+        self.expect_files_made(job["id"], self.dir / "a folder & more", verbs, b"%PDF")
 
     def test_a_saved_model_is_listed_and_copied(self):
         job_id, out = self.saved_job()
@@ -80,10 +87,10 @@ class Verbs(ClusterTest):
             or subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode != 0
         ):
             self.skipTest("a path can't be hidden from trainctl alone: no user namespaces here")
-        server = (self.dir / "coordinator.addr").read_text().strip()
         hidden = (
             f"mount -t tmpfs none '{out}' && "
-            f"exec '{BIN}/trainctl' artifacts get {job_id} '{self.dir}/copy' --server {server}"
+            f"exec '{BIN}/trainctl' artifacts get {job_id} '{self.dir}/copy' "
+            f"--server {self.coordinator_address()}"
         )
         result = subprocess.run(
             ["unshare", "-rm", "sh", "-c", hidden], capture_output=True, text=True, timeout=120
@@ -121,12 +128,13 @@ class Verbs(ClusterTest):
         self.assertEqual([job["train"]["global_batch_size"] for job in jobs], [4, 4])
 
     def test_a_sweep_stops_at_the_first_that_is_out_of_memory(self):
+        known = self.job_ids()
         path = self.write_job(tiny_job(resources__gpu_memory_limit=TOO_LITTLE))
         points = self.json("sweep", path, "--set", "train.micro_batch_size=2,4", "--stop-at-oom")[
             "points"
         ]
         self.assertEqual([point["outcome"] for point in points], ["OOM_GPU", "skipped"])
-        self.assertEqual(len(self.json("status")["jobs"]), 1)
+        self.assertEqual(len(self.job_ids()), len(known) + 1)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ TEST_F(GeneratingRankTest, ASavedModelSaysWhatTheTrainedOneSaid) {
   ASSERT_EQ(end.outcome().outcome, job::Outcome::kSucceeded) << end.outcome().message;
   EXPECT_EQ(LastTexts(end), said);
   EXPECT_TRUE(end.Points("loss").empty());
-  EXPECT_EQ(end.Phases().back(), job::RunPhase::kEvaluating);
+  EXPECT_EQ(end.Phases().back(), job::RunPhase::kGenerating);
 }
 
 TEST_F(GeneratingRankTest, ASavedAdapterSaysWhatTheTrainedOneSaid) {

@@ -197,8 +197,9 @@ TEST_P(LoraModelTest, LossAndEveryGradientArePefts) {
 TEST_P(LoraModelTest, TheAdapterIsSavedAsPeftSavesIt) {
   const auto model = MakeModel(job_.lora);
   const auto strategy = Load(job_, *model, base_);
-  const base::Status saved = train::SaveAdapter(job_, model->parameters(), true, *strategy,
-                                                EndsBehind(folder_ / "adapter_model.safetensors"));
+  const base::Status saved =
+      train::SaveAdapter(job_, model->parameters(), folder_.string(), *strategy,
+                         EndsBehind(folder_ / "adapter_model.safetensors"));
   ASSERT_TRUE(saved.ok()) << saved.error().message;
   EXPECT_EQ(told_, total_);
   const auto file = files::SafetensorsFile::Open(folder_ / "adapter_model.safetensors").value();
@@ -222,8 +223,8 @@ TEST_P(LoraModelTest, TheMergedModelStandsAloneWithTheSameLoss) {
   const auto model = MakeModel(job_.lora);
   const auto strategy = Load(job_, *model, base_);
   const double unmerged = Loss(*model, *strategy);
-  const base::Status saved = train::SaveModel(job_, model->parameters(), true, *strategy,
-                                              EndsBehind(folder_ / "model.safetensors"));
+  const base::Status saved = train::SaveModel(job_, model->parameters(), folder_.string(),
+                                              *strategy, EndsBehind(folder_ / "model.safetensors"));
   ASSERT_TRUE(saved.ok()) << saved.error().message;
   EXPECT_EQ(told_, total_);
   job::JobSpec plain = job_;
@@ -240,8 +241,8 @@ TEST_P(LoraModelTest, TheWholeModelIsSavedAsTransformersSavedIt) {
   plain.lora = std::nullopt;
   const auto model = MakeModel(std::nullopt);
   const auto strategy = Load(plain, *model, base_);
-  const base::Status saved = train::SaveModel(plain, model->parameters(), true, *strategy,
-                                              EndsBehind(folder_ / "model.safetensors"));
+  const base::Status saved = train::SaveModel(plain, model->parameters(), folder_.string(),
+                                              *strategy, EndsBehind(folder_ / "model.safetensors"));
   ASSERT_TRUE(saved.ok()) << saved.error().message;
   const auto own = files::SafetensorsFile::Open(folder_ / "model.safetensors").value();
   const auto theirs = files::SafetensorsFile::Open(base_ + "/model.safetensors").value();
@@ -310,8 +311,8 @@ TEST(LoraModel, AModuleWhoseLastWordAnotherHasTooIsNamedInFull) {
       model::MakeModel(files::ReadModelConfig(base).value(), {.max_length = 16, .lora = job.lora})
           .value());
   const auto strategy = strategy::MakeStrategy(model->parameters(), {.job = job});
-  const base::Status saved =
-      train::SaveAdapter(job, model->parameters(), true, *strategy, [](int64_t, int64_t) {});
+  const base::Status saved = train::SaveAdapter(job, model->parameters(), folder.string(),
+                                                *strategy, [](int64_t, int64_t) {});
   ASSERT_TRUE(saved.ok()) << saved.error().message;
   std::ifstream config(folder / "adapter_config.json");
   const std::string text{std::istreambuf_iterator<char>(config), {}};

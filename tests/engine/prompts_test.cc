@@ -21,13 +21,13 @@ TEST_F(PromptsOfRankTest, EachEvaluationTellsEachTextOnceAndLogsIt) {
   const auto said = end.All<job::RankContinuation>();
   ASSERT_EQ(said.size(), 4u);
   for (size_t i = 0; i < said.size(); ++i) {
-    EXPECT_EQ(said[i].step, i < 2 ? 1 : 3);
+    EXPECT_EQ(said[i].step, i < 2 ? 2 : 4);
     EXPECT_EQ(said[i].place, static_cast<int64_t>(i % 2));
     EXPECT_EQ(said[i].prompt, plan_.job.eval.prompts[i % 2]);
   }
   std::ifstream file(folder_ / "log");
   const std::string log{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_NE(log.find("step 3: What is → "), std::string::npos) << log;
+  EXPECT_NE(log.find("step 4: What is → "), std::string::npos) << log;
   EXPECT_EQ(end.Points("val_loss").size(), 2u);
   EXPECT_EQ(end.Points("evaluation_seconds").size(), 2u);
 }

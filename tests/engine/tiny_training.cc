@@ -91,6 +91,8 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
     strategy->BeginStep(step, 1e-3, false);
     for (int64_t micro_step = 0; micro_step < run.accumulation; ++micro_step) {
       strategy->BeginMicroStep(micro_step);
+      if (run.before_last_forward && micro_step + 1 == run.accumulation)
+        run.before_last_forward(*strategy);
       const int64_t k = micro_step * run.devices + comm.rank();
       const int64_t first = (step * batches + k) * run.micro;
       ops::Tape tape(true);

@@ -33,6 +33,8 @@ struct TinyRun {
   int64_t first_step = 0;  // the steps before it were another run's
   // On every rank, before the first step and between steps.
   std::function<void(strategy::Strategy& strategy, comm::Communicator& comm)> begin = {};
+  // As the forward of a step's last micro step begins.
+  std::function<void(strategy::Strategy& strategy)> before_last_forward = {};
   std::function<void(int64_t steps_done, strategy::Strategy& strategy, comm::Communicator& comm)>
       after_step = {};
 };

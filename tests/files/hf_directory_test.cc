@@ -8,6 +8,8 @@
 namespace trainctl::files {
 namespace {
 
+constexpr char kType[] = "float32";
+
 TEST(HfDirectory, CompanionFilesAreCopiedUnchangedAndWeightsAreNot) {
   const ScratchDirectory from, to;
   from.Write("config.json", "{ \"odd\" :  1 }\n");
@@ -15,7 +17,7 @@ TEST(HfDirectory, CompanionFilesAreCopiedUnchangedAndWeightsAreNot) {
   from.Write("preprocessor_config.json", "{}");
   from.Write("model.safetensors", "weights");
   from.Write("training.log", "log");
-  auto copied = CopyCompanionFiles(from.path(), to.path());
+  auto copied = CopyCompanionFiles(from.path(), to.path(), kType);
   ASSERT_TRUE(copied.ok()) << copied.error().message;
   EXPECT_THAT(*copied, testing::UnorderedElementsAre("config.json", "tokenizer.json",
                                                      "preprocessor_config.json"));
@@ -24,15 +26,34 @@ TEST(HfDirectory, CompanionFilesAreCopiedUnchangedAndWeightsAreNot) {
   EXPECT_EQ(std::distance(begin(files), end(files)), 3);
 }
 
+TEST(HfDirectory, TheCopiedConfigurationSaysTheTypeOfTheWeights) {
+  const ScratchDirectory from, to;
+  const auto of_copy = [&](const std::string& text) {
+    from.Write("config.json", text);
+    const auto copied = CopyCompanionFiles(from.path(), to.path(), kType);
+    return copied.ok() ? base::ReadFile(to.path() + "/config.json", 1000).value()
+                       : copied.error().message;
+  };
+  EXPECT_EQ(of_copy(R"({"z": 1e-05, "torch_dtype": "bfloat16", "a": [1]})"),
+            "{\n  \"z\": 1e-05,\n  \"torch_dtype\": \"float32\",\n  \"a\": [\n    1\n  ]\n}\n");
+  EXPECT_EQ(
+      of_copy(R"({"dtype": "float32", "text_config": {"dtype": "float16"}})"),
+      "{\n  \"dtype\": \"float32\",\n  \"text_config\": {\n    \"dtype\": \"float32\"\n  }\n}\n");
+  for (const char* same :
+       {R"({ "dtype":"float32"})", R"({"dtype": null,  "x": {"dtype": "int8"}})"})
+    EXPECT_EQ(of_copy(same), same);
+  EXPECT_THAT(of_copy("[]"), testing::HasSubstr("config.json: expected a JSON object"));
+}
+
 TEST(HfDirectory, ADirectoryWithoutConfigIsNoModel) {
   const ScratchDirectory from, to;
-  EXPECT_EQ(CopyCompanionFiles(from.path(), to.path()).error().code, base::Code::kNotFound);
+  EXPECT_EQ(CopyCompanionFiles(from.path(), to.path(), kType).error().code, base::Code::kNotFound);
 }
 
 TEST(HfDirectory, AMissingTargetIsAnErrorOfTheSystem) {
   const ScratchDirectory from;
   from.Write("config.json", "{}");
-  EXPECT_EQ(CopyCompanionFiles(from.path(), "/nowhere").error().code, base::Code::kIo);
+  EXPECT_EQ(CopyCompanionFiles(from.path(), "/nowhere", kType).error().code, base::Code::kIo);
 }
 
 }  // namespace

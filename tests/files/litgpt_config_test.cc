@@ -132,7 +132,7 @@ TEST(LitGptConfig, TokenIdsAreThoseOfTheGenerationConfig) {
 TEST(LitGptConfig, AnExportGetsAConfigJson) {
   const ScratchDirectory from, to;
   WriteTiny(from);
-  auto copied = CopyCompanionFiles(from.path(), to.path());
+  auto copied = CopyCompanionFiles(from.path(), to.path(), "float32");
   ASSERT_TRUE(copied.ok()) << copied.error().message;
   EXPECT_THAT(*copied, testing::UnorderedElementsAre("config.json", "tokenizer.json"));
   ExpectEqual(ReadModelConfig(to.path()).value(), ReadModelConfig(from.path()).value());

@@ -127,5 +127,20 @@ TEST_F(OutputOwnerTest, OfJobsOfOneCoordinatorThatTakeAFolderAtOnceOneSucceeds) 
   }
 }
 
+TEST_F(OutputOwnerTest, NobodyTakesAFolderWithinAnEndedJobsModelOrAroundIt) {
+  job::RankPlan inner = Plan(2);
+  inner.job.output.dir = folder_ + "/sweep/a";
+  inner.ended_jobs = {"j1"};
+  ASSERT_TRUE(TakeOutput(Plan(1)).ok());
+  std::ofstream(folder_ + "/config.json") << "{}";
+  EXPECT_FALSE(TakeOutput(inner).ok());
+  fs::remove_all(folder_);
+  ASSERT_TRUE(TakeOutput(inner).ok());
+  std::ofstream(folder_ + "/sweep/a/config.json") << "{}";
+  job::RankPlan around = Plan(3);
+  around.ended_jobs = {"j2"};
+  EXPECT_FALSE(TakeOutput(around).ok());
+}
+
 }  // namespace
 }  // namespace trainctl::files

@@ -9,6 +9,7 @@
 #include "common/wire/device.h"
 #include "common/wire/earlier_runs.h"
 #include "common/wire/metric_point.h"
+#include "common/wire/output_removal.h"
 #include "common/wire/rank_report.h"
 #include "common/wire/samples.h"
 #include "common/wire/valid_text.h"
@@ -51,6 +52,8 @@ constexpr std::array kDecoders = {
     Decode<v1::ShapeRuns, [](const auto& m) { return !wire::FromWire(m).runs.empty(); }>,
     Decode<v1::MetricSummary, [](const auto& m) { return (wire::FromWire(m).count > 0); }>,
     Decode<v1::ArtifactAsk, [](const auto& m) { return !wire::FromWire(m).path.empty(); }>,
+    Decode<v1::OutputsAsk, [](const auto& m) { return !wire::FromWire(m).saved.empty(); }>,
+    Decode<v1::HostOutputs, [](const auto& m) { return wire::FromWire(m).ok(); }>,
 };
 
 }  // namespace

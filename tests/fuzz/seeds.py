@@ -172,6 +172,8 @@ SEEDS_OF_RPC = [
     "ShapeRuns",
     "MetricSummary",
     "ArtifactAsk",
+    "OutputsAsk",
+    "HostOutputs",
 ]
 # What the strings of messages are, by their fields' names; all others are "j1".
 STRINGS = {

@@ -30,7 +30,7 @@ import time
 
 from host_site import TOP, Site, random_tokens
 from recipes_row import LENGTH, Row, read_rows
-from recipes_table import markdown, problems, write_into
+from recipes_table import markdown, measured_on, problems, write_into
 
 POLL_SECONDS = 0.5
 
@@ -66,7 +66,9 @@ def options_of(arguments):
         "--tiny", action="store_true", help="deploy/models/tiny on CPU slots: a test of this script"
     )
     parser.add_argument("--write", type=pathlib.Path, help="deploy/recipes/README.md")
-    parser.add_argument("--reference", type=pathlib.Path, help="deploy/reference/h200.json")
+    parser.add_argument(
+        "--reference", type=pathlib.Path, help="deploy/reference/h200/one-device.json"
+    )
     parser.add_argument("--table-only", action="store_true")
     parser.add_argument("--bin", type=pathlib.Path, default=TOP / "build/bin")
     return parser.parse_args(arguments)
@@ -97,7 +99,7 @@ class Run:
         self.devices = site.devices("cpu" if options.tiny else "cuda")
         self.end = time.monotonic() + options.budget if options.budget else float("inf")
         self.under_way = {}  # job id → row
-        self.succeeded = []  # job ids
+        self.succeeded = {}  # job id → what came out
 
     def all(self, rows):
         for row in rows:
@@ -143,7 +145,7 @@ class Run:
                 result = row.result(self.site, state["id"])
                 self.results.add(row.key, result)
                 if result["outcome"] == "SUCCEEDED":
-                    self.succeeded.append(state["id"])
+                    self.succeeded[state["id"]] = result
                 print(
                     "\n".join(
                         [
@@ -180,7 +182,10 @@ def run_rows(options, results, rows):
             run = Run(site, options, results)
             run.all(rows)
             if options.reference and run.succeeded:
-                comparison = site.json("compare", *run.succeeded)
+                comparison = {
+                    "measured": measured_on(run.succeeded.values()),
+                    **site.json("compare", *run.succeeded),
+                }
                 options.reference.write_text(json.dumps(comparison, indent=1) + "\n")
         finally:
             site.down()

@@ -97,8 +97,8 @@ def cells(key, result):
     ]
 
 
-def heading(results):
-    """Date, machine and versions of what was measured."""
+def measured_on(results):
+    """Date, machine and versions of what was measured, and how long the runs were."""
     texts = []
     for result in results:
         machine = result.get("machine")
@@ -109,13 +109,16 @@ def heading(results):
             )
     dates = sorted({result["date"] for result in results})
     steps = sorted({result["steps"] for result in results})
-    data = sorted({result["data"] for result in results})
     return (
-        f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))} "
-        f"on {'; '.join(dict.fromkeys(texts)) or 'no device'}. "
-        f"Steps a run: {' to '.join(str(n) for n in dict.fromkeys((steps[0], steps[-1])))}; "
-        f"data: {'; '.join(data)}. Memory in GiB."
+        f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))} "
+        f"on {'; '.join(dict.fromkeys(texts)) or 'no device'}, "
+        f"{' to '.join(str(n) for n in dict.fromkeys((steps[0], steps[-1])))} steps a run"
     )
+
+
+def heading(results):
+    data = sorted({result["data"] for result in results})
+    return f"Measured {measured_on(results)}; data: {'; '.join(data)}. Memory in GiB."
 
 
 def markdown(rows, results):

@@ -25,6 +25,10 @@ std::vector<PictureFile> Files() {
   return files;
 }
 
+FileOfRow Of(std::vector<PictureFile> files) {
+  return [files = std::move(files)](int64_t row) { return files.at(static_cast<size_t>(row)); };
+}
+
 std::vector<int64_t> Rows() {
   std::vector<int64_t> rows(kNames.size());
   std::iota(rows.begin(), rows.end(), 0);
@@ -44,7 +48,7 @@ void TakeAnEpoch(PixelLoader* loader, const std::vector<int64_t>& rows) {
 }
 
 TEST(PixelLoader, EpochsAfterTheFirstDecodeNothing) {
-  PixelLoader loader(Files(), {.side = kSmall, .threads = 3});
+  PixelLoader loader(Of(Files()), {.side = kSmall, .threads = 3});
   for (int epoch = 0; epoch < 3; ++epoch) TakeAnEpoch(&loader, Rows());
   EXPECT_EQ(loader.counts().decoded, std::ssize(kNames));
   EXPECT_EQ(loader.counts().cached, 2 * std::ssize(kNames));
@@ -54,7 +58,7 @@ TEST(PixelLoader, EqualFilesOfOtherNamesAreDecodedOnce) {
   const ScratchDirectory folder;
   const std::string bytes = SampleBytes("rgb.png");
   PixelLoader loader(
-      {PictureFile{folder.Write("a.png", bytes)}, PictureFile{folder.Write("b.png", bytes)}},
+      Of({PictureFile{folder.Write("a.png", bytes)}, PictureFile{folder.Write("b.png", bytes)}}),
       {.side = kSmall, .threads = 0});
   EXPECT_EQ(*loader.Take(0).value(), *loader.Take(1).value());
   EXPECT_EQ(loader.counts().decoded, 1);
@@ -63,7 +67,7 @@ TEST(PixelLoader, EqualFilesOfOtherNamesAreDecodedOnce) {
 TEST(PixelLoader, AChangedFileIsDecodedAgain) {
   const ScratchDirectory folder;
   const std::string path = folder.Write("a.png", SampleBytes("rgb.png"));
-  PixelLoader loader({PictureFile{path}}, {.side = kSmall});
+  PixelLoader loader(Of({PictureFile{path}}), {.side = kSmall});
   const auto before = loader.Take(0).value();
   folder.Write("a.png", SampleBytes("rgba.png"));
   EXPECT_NE(*loader.Take(0).value(), *before);
@@ -71,7 +75,7 @@ TEST(PixelLoader, AChangedFileIsDecodedAgain) {
 }
 
 TEST(PixelLoader, AFullCacheKeepsWhatItHas) {
-  PixelLoader loader(Files(),
+  PixelLoader loader(Of(Files()),
                      {.side = kSmall, .threads = 2, .most_cached_bytes = 2 * PixelBytes(kSmall)});
   for (int epoch = 0; epoch < 3; ++epoch) TakeAnEpoch(&loader, Rows());
   EXPECT_EQ(loader.counts().cached, 2 * 2);
@@ -79,13 +83,13 @@ TEST(PixelLoader, AFullCacheKeepsWhatItHas) {
 }
 
 TEST(PixelLoader, RowsBeyondTheBoundAreReadWhenTheyAreTaken) {
-  PixelLoader loader(Files(), {.side = kSmall, .threads = 1, .most_ahead = 2});
+  PixelLoader loader(Of(Files()), {.side = kSmall, .threads = 1, .most_ahead = 2});
   TakeAnEpoch(&loader, Rows());
   EXPECT_EQ(loader.counts().decoded, std::ssize(kNames));
 }
 
 TEST(PixelLoader, ARowMayBeAskedForTwice) {
-  PixelLoader loader(Files(), {.side = kSmall, .threads = 2});
+  PixelLoader loader(Of(Files()), {.side = kSmall, .threads = 2});
   TakeAnEpoch(&loader, {1, 2, 1, 1, 2});
 }
 
@@ -95,7 +99,7 @@ TEST(PixelLoader, FaultsReachTheOneWhoTakesWithRowAndPath) {
                                           {folder.Write("broken.jpg", "\xFF\xD8\xFF no picture")},
                                           {folder.path() + "/missing.png"}};
   for (const int threads : {0, 2}) {
-    PixelLoader loader(files, {.side = kSmall, .threads = threads});
+    PixelLoader loader(Of(files), {.side = kSmall, .threads = threads});
     loader.Ahead(std::vector<int64_t>{0, 1, 2});
     EXPECT_TRUE(loader.Take(0).ok());
     const auto broken = loader.Take(1), missing = loader.Take(2);
@@ -114,7 +118,7 @@ TEST(PixelLoader, APictureMayLieWithinAnotherFile) {
       second{path, 4 + std::ssize(png), std::ssize(jpg), ""};
   const PictureFile beyond{path, 5 + std::ssize(png), std::ssize(jpg), "b.jpg"},
       broken{path, 0, 4, "c.jpg"};
-  PixelLoader loader({first, second, beyond, broken}, {.side = kSmall, .threads = 1});
+  PixelLoader loader(Of({first, second, beyond, broken}), {.side = kSmall, .threads = 1});
   EXPECT_EQ(*loader.Take(0).value(), Alone({SamplePath("rgb.png")}));
   EXPECT_EQ(*loader.Take(1).value(), Alone({SamplePath("gray.jpg")}));
   EXPECT_THAT(loader.Take(2).error().message, HasSubstr("the file has become shorter"));
@@ -122,7 +126,7 @@ TEST(PixelLoader, APictureMayLieWithinAnotherFile) {
 }
 
 TEST(PixelLoader, ABatchIsOneRowBehindAnother) {
-  PixelLoader loader(Files(), {.side = kSmall, .threads = 1});
+  PixelLoader loader(Of(Files()), {.side = kSmall, .threads = 1});
   const std::vector<int64_t> rows = {4, 1};
   const auto each = static_cast<size_t>(PixelBytes(kSmall));
   std::vector<float> batch(2 * each), expected(2 * each);
@@ -135,7 +139,7 @@ TEST(PixelLoader, ABatchIsOneRowBehindAnother) {
 
 TEST(PixelLoader, ABatchWithABrokenPictureIsRefused) {
   PixelLoader loader(
-      {PictureFile{SamplePath("rgb.png")}, PictureFile{SamplePath("truncated_rgb.png")}},
+      Of({PictureFile{SamplePath("rgb.png")}, PictureFile{SamplePath("truncated_rgb.png")}}),
       {.side = kSmall});
   std::vector<float> batch(2 * PixelBytes(kSmall));
   const auto taken = loader.TakeNormalized(std::vector<int64_t>{0, 1}, batch);
@@ -144,7 +148,7 @@ TEST(PixelLoader, ABatchWithABrokenPictureIsRefused) {
 }
 
 TEST(PixelLoader, EndsWithPicturesThatNobodyTook) {
-  PixelLoader loader(Files(), {.side = kSmall, .threads = 2});
+  PixelLoader loader(Of(Files()), {.side = kSmall, .threads = 2});
   loader.Ahead(Rows());
 }
 

@@ -197,7 +197,7 @@ TEST(Advice, WhatDoesNotFitIsShownWithWhatItLacks) {
   Question question = OnH200s(text, 1);
   question.device.memory_bytes = 80 * kGiB;
   const Ways ways = Find(question);
-  EXPECT_FALSE(ways.asked_fits);
+  EXPECT_EQ(ways.asked_refused, "it does not fit 80.00 GiB with a margin");
   const auto memory =
       std::ranges::find(ways.excluded, "more memory than a device has", &Exclusion::reason);
   ASSERT_NE(memory, ways.excluded.end());
@@ -222,6 +222,20 @@ TEST(Advice, ARateThatFollowsTheDevicesKeepsTheirNumber) {
   }));
 }
 
+// Each number of devices stands for one way, so that considered is what fits and what is left out.
+TEST(Advice, NumbersOfDevicesThatDoNotDivideTheBatchAreNamed) {
+  const Ways ways = Find(OnH200s(kFile, 12, "tiny"));
+  const auto told = std::ranges::find_if(ways.excluded, [](const Exclusion& exclusion) {
+    return exclusion.reason.starts_with("devices:");
+  });
+  ASSERT_NE(told, ways.excluded.end());
+  EXPECT_EQ(told->reason, "devices: the global batch of 64 is no multiple of 3, 5, 6, 7, 9, 10, …");
+  EXPECT_EQ(told->ways, 8);
+  int64_t left_out = 0;
+  for (const Exclusion& exclusion : ways.excluded) left_out += exclusion.ways;
+  EXPECT_EQ(ways.considered, std::ssize(ways.fitting) + left_out);
+}
+
 TEST(Advice, OnACpuSlotNoWayMovesTheOptimizerToTheHost) {
   Question question = OnH200s(kFile, 1, "tiny");
   const auto offloads = [](const Way& way) { return way.job.offload_optimizer; };
@@ -231,6 +245,36 @@ TEST(Advice, OnACpuSlotNoWayMovesTheOptimizerToTheHost) {
   const std::vector<Way> fitting = Find(question).fitting;
   EXPECT_FALSE(fitting.empty());
   EXPECT_TRUE(std::ranges::none_of(fitting, offloads));
+}
+
+TEST(Advice, NoWayHasMoreDevicesThanPolicyLetsTheUserHave) {
+  Question question = OnH200s(kFile, 4, "tiny");
+  question.user = "ann";
+  question.policy.max_running_devices = 2;
+  const std::string reason =
+      "devices: expected at most 2, all that one user may have at once; this site's policy for ann";
+  const Ways ways = Find(question);
+  EXPECT_EQ(ways.asked_refused, "");
+  ASSERT_FALSE(ways.fitting.empty());
+  for (const Way& way : ways.fitting) EXPECT_LE(way.job.devices, 2);
+  const auto told = std::ranges::find(ways.excluded, reason, &Exclusion::reason);
+  ASSERT_NE(told, ways.excluded.end());
+  EXPECT_GT(told->ways, 10);
+  question.job.devices = 4;
+  question.job.train.accumulate_grad_batches.reset();
+  EXPECT_EQ(Find(question).asked_refused, reason);
+  question.job.resources.lease = "lab";
+  EXPECT_EQ(Find(question).asked_refused, "") << "a lease's devices count for nothing";
+}
+
+TEST(Advice, WhatPolicyRefusesOfTheJobItRefusesOfEachWay) {
+  Question question = OnH200s(kFile, 2, "tiny");
+  question.policy.max_priority = 50;
+  question.job.resources.priority = 60;
+  const Ways ways = Find(question);
+  EXPECT_TRUE(ways.fitting.empty());
+  EXPECT_THAT(ways.asked_refused,
+              HasSubstr("resources.priority: expected a priority from 0 to 50"));
 }
 
 // 7B in bf16: 12 bytes of each of 6.74 billion parameters, or a shard of them on each device.
@@ -256,9 +300,9 @@ TEST(Advice, WhatItsHostsCannotHoldIsLeftOutWithTheNumbers) {
   });
   ASSERT_NE(told, none.excluded.end());
   EXPECT_THAT(told->reason, HasSubstr("hosts of at most 64.00 GiB have room for 1 of its 2 ranks"));
-  EXPECT_FALSE(none.asked_shortage);
+  EXPECT_EQ(none.asked_refused, "");
   question.job.offload_optimizer = true;
-  EXPECT_TRUE(hosts_of(64).asked_shortage);
+  EXPECT_THAT(hosts_of(64).asked_refused, HasSubstr("the optimizer in host memory takes "));
 }
 
 TEST(Advice, BatchesThatCannotBeDividedAreAnError) {

@@ -198,6 +198,14 @@ TEST(NotesOn, SettingsWithoutEffectAreSaid) {
               Contains(HasSubstr("nothing is written to output.dir")));
 }
 
+TEST(NotesOn, WhoGivesWayWithoutCheckpointsBeginsAnew) {
+  JobSpec job = Job([](JobSpec& changed) { changed.resources.preemptible = true; });
+  const auto note = HasSubstr("gives way to another job it begins again at step 0");
+  EXPECT_THAT(NotesOn(job), Contains(note));
+  job.checkpoint.every_steps = 5;
+  EXPECT_THAT(NotesOn(job), testing::Not(Contains(note)));
+}
+
 TEST(NotesOn, AJobThatKeepsItsModelHasNone) {
   EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.output = {.dir = "out", .save = Save::kFinal}; })),
               IsEmpty());

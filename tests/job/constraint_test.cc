@@ -104,5 +104,38 @@ TEST(Constraint, WhatIsNoneSaysWhatWasExpected) {
   EXPECT_THAT(message("gpu.memroy", ">=1GB"), HasSubstr("did you mean 'gpu.memory'?"));
 }
 
+bool LinkMet(const char* text, LinkKind link) {
+  return MeetsLink(ParseConstraint("gpu.links", text).value(), link);
+}
+
+TEST(Constraint, LinksAreComparedFromTheFarthestToTheClosest) {
+  using enum LinkKind;
+  EXPECT_TRUE(LinkMet("=NVLink", kNvlink));
+  EXPECT_TRUE(LinkMet("= nvlink", kNvlink));
+  EXPECT_TRUE(LinkMet("=nv", kNvlink));
+  EXPECT_FALSE(LinkMet("=NVLink", kOneSwitch));
+  EXPECT_TRUE(LinkMet(">=PIX", kNvlink));
+  EXPECT_TRUE(LinkMet(">=one PCIe switch", kOneSwitch));
+  EXPECT_FALSE(LinkMet(">=PIX", kSwitches));
+  EXPECT_TRUE(LinkMet("!=SYS", kNumaNode));
+  EXPECT_FALSE(LinkMet("!=SYS", kBetweenSockets));
+  EXPECT_TRUE(LinkMet("<PHB", kNumaNode));
+  for (const char* text : {"!=NVLink", "<NVLink", ">=SYS"})
+    EXPECT_FALSE(LinkMet(text, kUnknown)) << text;
+}
+
+TEST(Constraint, ThatIsOfNoKindOfLinkSaysWhichThereAre) {
+  for (const char* text : {"NVLink", "=", ">=unknown", "=NV4", "=NVLink,PIX"}) {
+    const auto constraint = ParseConstraint("gpu.links", text);
+    ASSERT_FALSE(constraint.ok()) << text;
+    EXPECT_THAT(constraint.error().message, testing::HasSubstr("SYS, NODE, PHB, PXB, PIX, NVLink"));
+  }
+}
+
+TEST(Constraint, OfLinksIsMetByAnyGpuAlone) {
+  EXPECT_TRUE(Met("gpu.links", "=NVLink"));
+  EXPECT_FALSE(Met("gpu.links", "=NVLink", kSlot));
+}
+
 }  // namespace
 }  // namespace trainctl::job

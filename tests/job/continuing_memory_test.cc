@@ -51,6 +51,14 @@ TEST(ContinuingMemory, GrowsWithWhatIsAskedFor) {
             4 * 2 * 22 * 4 * 64 * 100);
 }
 
+TEST(ContinuingMemory, CountsTheTokensOfATemplateToo) {
+  JobSpec chat = Texts();
+  chat.data.format = DataFormat::kChat;
+  EXPECT_EQ(Estimated(chat).sequence_length, kText + 64);
+  chat.eval.raw_prompts = true;
+  EXPECT_EQ(Estimated(chat).sequence_length, kText);
+}
+
 TEST(ContinuingMemory, IsOfOnePromptWhateverTheMicroBatch) {
   JobSpec batched = Texts();
   batched.train.micro_batch_size = 64;

@@ -150,9 +150,8 @@ TEST(ToJson, HasEveryKeyInTheSchemasOrder) {
       text,
       HasSubstr(
           R"("lora":null,"quantize":null,"freeze":[],"eval":{"every_steps":null,"max_rows":null,)"));
-  EXPECT_THAT(
-      text,
-      HasSubstr(R"("prompts":[],"images":[],"max_new_tokens":64,"temperature":0.0},"seed":1337,)"));
+  EXPECT_THAT(text,
+              HasSubstr(R"("prompts":[],"raw_prompts":false,"images":[],"max_new_tokens":64,)"));
   EXPECT_THAT(text,
               testing::EndsWith(R"("max_restarts":0,"after":null,"lease":null},"expect":null})"));
 }

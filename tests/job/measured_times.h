@@ -1,5 +1,5 @@
-// What a step took of the rows of deploy/recipes/README.md, and of variants on two devices. H200s;
-// random tokens, T 512.
+// The rows of deploy/recipes/README.md, and which of them constants of step_time.cc are fitted to.
+// H200s; random tokens, T 512. What a step took is read from there.
 #pragma once
 
 #include <ostream>
@@ -20,11 +20,11 @@ enum class Use { kFitted, kHeldOut, kBefore };
 
 struct Measured {
   const char* id;
-  double step_seconds;
   Use use = Use::kHeldOut;
   const char* job = "";  // the file that it is a variant of, by `changes`; "": of its own name
   std::vector<Override> changes = {};
   bool holds_gradients = false;
+  double step_seconds = 0;  // as measured
 };
 
 inline void PrintTo(const Measured& row, std::ostream* out) { *out << row.id; }

@@ -71,10 +71,23 @@ TEST(FsdpMemory, AccumulationAndClippingHoldShardsOfAllGradients) {
   accumulates.train.accumulate_grad_batches = 2;
   clips.train.max_norm = 1;
   EXPECT_EQ(Estimated(accumulates).peak_allocated, plain + kAll);
-  EXPECT_EQ(Estimated(clips).peak_allocated, plain + kHead + kBlock)
-      << "those that are there at the peak, in the last block";
+  EXPECT_EQ(Estimated(clips).peak_allocated, plain)
+      << "at the peak, in the last block, the head's shard is there anyway, and no other";
   EXPECT_EQ(AtPhase(Estimated(clips), Phase::kAfterBackward).grads, kAll + 4 * kEmbedding)
       << "the embedding's is being reduced";
+}
+
+// Whole weights of all units are there in all micro steps but the last. There each goes as its
+// backward ends. Shards of all gradients are there in all but the first.
+TEST(FsdpMemory, OfTwoMicroStepsUnderGradOpNeitherHoldsAllWeightsAndAllShards) {
+  JobSpec two = Sharded(4);
+  two.sharding = Sharding::kGradOp;
+  two.train.accumulate_grad_batches = 2;
+  JobSpec three = two;
+  three.train.accumulate_grad_batches = 3;
+  EXPECT_LT(Estimated(two).peak_allocated, Estimated(three).peak_allocated);
+  three.sharding = two.sharding = Sharding::kFull;
+  EXPECT_EQ(Estimated(two).peak_allocated, Estimated(three).peak_allocated);
 }
 
 TEST(FsdpMemory, GradientsHeldWholeAreThoseOfAllUnitsAndNoShardButTheOneThatArrives) {

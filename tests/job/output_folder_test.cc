@@ -83,6 +83,35 @@ TEST(CheckOutputFolder, AModelThatNoJobHasWrittenIsNotOverwritten) {
   EXPECT_FALSE(MayWrite(Writer(), {std::nullopt, 0, "model.safetensors"}));
 }
 
+OutputFolder Overlapping(const std::string& path, const std::string& contents) {
+  return {.overlaps = {{path, kOwner, contents}}};
+}
+
+TEST(CheckOutputFolder, AFolderWithinAnEndedJobsOneOrAroundItIsRefused) {
+  EXPECT_EQ(
+      Refusal(Writer(), Overlapping("/", "checkpoints"), kNew),
+      "tiny: output.dir: \"/out\": expected a folder that no other job owns; it lies within / "
+      "of j3 (tiny): name another folder, as with --output.dir DIR");
+  EXPECT_EQ(Refusal(Writer(), Overlapping("/out/a", "config.json"), kNew),
+            "tiny: output.dir: \"/out\": expected a folder that no other job owns; within it lies "
+            "/out/a of j3 (tiny): name another folder, as with --output.dir DIR");
+}
+
+TEST(CheckOutputFolder, OneThatAnEndedJobHasNotWrittenToOverlapsNothing) {
+  EXPECT_TRUE(MayWrite(Writer(), Overlapping("/out/a", "")));
+  EXPECT_FALSE(MayWrite(Writer(), Overlapping("/out/a", ""), kAtItsSide));
+}
+
+TEST(CheckOutputFolder, WhoHasTheFolderOrGoesOnInItMindsNoOther) {
+  OutputFolder held = Overlapping("/out/a", "config.json");
+  held.owner = FolderOwner{"site", "j4", "mine"};
+  held.contents = "checkpoints";
+  EXPECT_TRUE(MayWrite(Writer(), held, {"site", "j4", {"j3"}}));
+  JobSpec next = Writer();
+  next.checkpoint.resume_job = "j4";
+  EXPECT_TRUE(MayWrite(next, held, {"site", "", {"j3", "j4"}}));
+}
+
 class OutputFolderTest : public ::testing::Test {
  protected:
   OutputFolderTest()
@@ -105,6 +134,26 @@ TEST_F(OutputFolderTest, TheLastClaimIsTheOwner) {
   EXPECT_EQ(folder->owner->job, "j10");
   EXPECT_EQ(folder->claims, 10);
   EXPECT_EQ(folder->contents, "");
+}
+
+TEST_F(OutputFolderTest, FoldersAroundItAndWithinItAreFound) {
+  Claim(1, {"site", "j3", "outer"});
+  std::ofstream(folder_ + "/config.json") << "{}";
+  const std::string middle = folder_ + "/lab/middle", inner = middle + "/a/inner";
+  fs::create_directories(OwnerFolder(inner));
+  std::ofstream(OwnerPath(inner, 1)) << ToJson(FolderOwner{"site", "j4", "inner"});
+  fs::create_directories(inner + "/checkpoints");
+  const auto found = ReadWithOverlaps(middle + "/").value();
+  EXPECT_FALSE(found.owner);
+  ASSERT_EQ(found.overlaps.size(), 2u);
+  EXPECT_EQ(found.overlaps[0].path, folder_);
+  EXPECT_EQ(found.overlaps[0].owner.job, "j3");
+  EXPECT_EQ(found.overlaps[0].contents, "config.json");
+  EXPECT_EQ(found.overlaps[1].path, inner);
+  EXPECT_EQ(found.overlaps[1].owner.job, "j4");
+  EXPECT_EQ(found.overlaps[1].contents, "");
+  EXPECT_TRUE(ReadWithOverlaps(folder_ + "/elsewhere/deep")->overlaps.size() == 1)
+      << "of a folder that is not there: what is around it";
 }
 
 TEST_F(OutputFolderTest, OnlyWhatRunsWriteIsContents) {

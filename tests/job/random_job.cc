@@ -119,6 +119,7 @@ JobSpec MakeJob() {
               .max_new_tokens = Int(1, 4096),
               .temperature = Positive()};
   if (Bool()) job.eval.prompts = {Text(), ""};
+  job.eval.raw_prompts = Bool();
   job.seed = Int(0, 1'000'000);
   job.output.save = OneOf<Save>(4);
   if (Bool()) job.output.dir = "/out" + Text();

@@ -230,6 +230,9 @@ TEST(InspectionJson, IsReadBack) {
   EXPECT_EQ(read->packed_sequences, 7);
   EXPECT_EQ(read->longest_sequence, 509);
   EXPECT_EQ(read->model.layers, 2);
+  EXPECT_EQ(ToJson(inspection).find("waited_for"), std::string::npos);
+  inspection.waited_for = "j7 (process 12)";
+  EXPECT_EQ(InspectionFromJson(ToJson(inspection))->waited_for, "j7 (process 12)");
   inspection.sampled_rows = 20;
   EXPECT_EQ(ToJson(inspection).find("pictures"), std::string::npos);
   inspection.decoded_pictures = 36;

@@ -24,7 +24,7 @@ TEST(PlanRun, CountsFromFileToSteps) {
   JobSpec job = Job();
   job.train.epochs = 2;
   job.train.lr_warmup_fraction = 0.1;
-  const auto plan = PlanRun(job, 2000);
+  const auto plan = PlanRun(job, {2000});
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->job.strategy, StrategyKind::kDdp);
   EXPECT_EQ(plan->batch.accumulation, 2);
@@ -36,36 +36,46 @@ TEST(PlanRun, CountsFromFileToSteps) {
 }
 
 TEST(PlanRun, NotesRowsThatFillNoBatch) {
-  EXPECT_THAT(PlanRun(Job(), 2000)->notes, Contains(HasSubstr("12 rows an epoch are left over")));
+  EXPECT_THAT(PlanRun(Job(), {2000})->notes, Contains(HasSubstr("12 rows an epoch are left over")));
+  JobSpec one = Job();
+  one.data.val_split_fraction = 0;
+  EXPECT_THAT(PlanRun(one, {17})->notes,
+              Contains(HasSubstr("1 row an epoch is left over: it fills")));
+}
+
+TEST(PlanRun, TellsNoRestOfRowsThatAreReckonedFromASample) {
+  const auto plan = PlanRun(Job(), {.rows = 2000, .is_estimate = true});
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(plan->notes, testing::Not(Contains(HasSubstr("left over"))));
 }
 
 TEST(PlanRun, CountsPackedSequencesWhereRowsArePacked) {
   JobSpec job = Job();
-  EXPECT_EQ(PlanRun(job, 2000, 500)->steps_per_epoch, 118);
+  EXPECT_EQ(PlanRun(job, {2000, 500})->steps_per_epoch, 118);
   job.train.packing = true;
-  const auto plan = PlanRun(job, 2000, 500);
+  const auto plan = PlanRun(job, {2000, 500});
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->sequences, 500);
   EXPECT_EQ(plan->split.train_rows, 1900);
   EXPECT_EQ(plan->steps_per_epoch, 31);
   EXPECT_THAT(plan->notes,
               Contains(HasSubstr("4 packed sequences an epoch are left over: they fill no")));
-  EXPECT_EQ(PlanRun(job, 2000)->steps_per_epoch, 118) << "the worker did not count sequences";
-  EXPECT_THAT(PlanRun(job, 2000, 15).error().message,
+  EXPECT_EQ(PlanRun(job, {2000})->steps_per_epoch, 118) << "the worker did not count sequences";
+  EXPECT_THAT(PlanRun(job, {2000, 15}).error().message,
               HasSubstr("15 training packed sequences do not fill one global batch of 16"));
 }
 
 TEST(PlanRun, NotesAWarmupThatOutlastsTheRunOnce) {
   JobSpec job = Job();
   job.train.lr_warmup_steps = 500;
-  EXPECT_THAT(PlanRun(job, 2000)->notes,
+  EXPECT_THAT(PlanRun(job, {2000})->notes,
               Contains(HasSubstr("warm-up (500 steps) is longer than the run (118)")));
   job.train.max_steps = 100;
-  EXPECT_THAT(PlanRun(job, 2000)->notes, Contains(HasSubstr("warm-up")).Times(1));
+  EXPECT_THAT(PlanRun(job, {2000})->notes, Contains(HasSubstr("warm-up")).Times(1));
 }
 
 TEST(PlanRun, RefusesRowsThatFillNoBatchAtAll) {
-  const auto plan = PlanRun(Job(), 15);
+  const auto plan = PlanRun(Job(), {15});
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, base::Code::kInvalid);
   EXPECT_THAT(plan.error().message, HasSubstr("do not fill one global batch of 16"));
@@ -75,7 +85,7 @@ TEST(PlanRun, WithoutTrainingNeedsNoRows) {
   JobSpec job = SmallestJob();
   job.train.max_steps = 0;
   job.eval.prompts = {"Once"};
-  const auto plan = PlanRun(job, 0);
+  const auto plan = PlanRun(job, {0});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->total_steps, 0);
   EXPECT_TRUE(plan->notes.empty());
@@ -84,7 +94,7 @@ TEST(PlanRun, WithoutTrainingNeedsNoRows) {
 TEST(PlanRun, RefusesIndivisibleBatches) {
   JobSpec job = Job();
   job.train.global_batch_size = 15;
-  EXPECT_THAT(PlanRun(job, 2000).error().message, HasSubstr("8 or 16"));
+  EXPECT_THAT(PlanRun(job, {2000}).error().message, HasSubstr("8 or 16"));
 }
 
 }  // namespace

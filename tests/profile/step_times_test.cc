@@ -176,13 +176,14 @@ TEST(StepTimes, AKernelIsWhatTheRangeOfItsLaunchSays) {
   trace.Kernel("ncclDevKernel_AllReduce", 36, 130, 160);
   trace.Kernel("Memcpy HtoD", 55, 160, 165, Source::kCopy);
   trace.Kernel("BackwardKernel", 70, 165, 170);
+  trace.Kernel("Memcpy PtoP (Device -> Device)", 75, 170, 177, Source::kCopy);
   const std::vector<StepTimes> steps = TimesOfSteps(trace.events, false);
   EXPECT_EQ(Of(steps[0].kinds, kAttention), 10);
   EXPECT_EQ(Of(steps[0].kinds, kOptimizer), 20);
-  EXPECT_EQ(Of(steps[0].kinds, kCommunication), 30);
+  EXPECT_EQ(Of(steps[0].kinds, kCommunication), 30 + 7);
   EXPECT_EQ(Of(steps[0].kinds, kCopies), 5);
   EXPECT_EQ(Of(steps[0].kinds, kOther), 5);
-  EXPECT_EQ(Sum(steps[0].kinds), 170);
+  EXPECT_EQ(Sum(steps[0].kinds), 177);
 }
 
 // Issuing the optimizer's kernels takes host time, which is no optimizer's unless it runs there.

@@ -22,7 +22,7 @@ core::Submission Told(double seconds, int64_t runs = 0, const std::string& devic
 }
 
 double Believed(core::Submission told) {
-  coordinator::RaiseToBelieved(&told);
+  coordinator::RaiseToBelieved(&told, true);
   return told.prediction->time->total_seconds;
 }
 
@@ -42,6 +42,20 @@ TEST(BelievedTime, OfEarlierRunsMayBeShorterThanThat) {
   const double own = job::EstimateTime(job.spec, *job.inspection, kGpu)->total_seconds;
   EXPECT_EQ(Believed(Told(own / 2, 3)), own / 2);
   EXPECT_DOUBLE_EQ(Believed(Told(own / 100, 3)), own / 4);
+}
+
+bool IsClaimed(core::Submission told, bool is_inspection_known) {
+  coordinator::RaiseToBelieved(&told, is_inspection_known);
+  return told.prediction->time->claimed;
+}
+
+TEST(BelievedTime, IsClaimedWhereItRestsOnTheClientsWord) {
+  EXPECT_FALSE(IsClaimed(Told(1), true));
+  EXPECT_TRUE(IsClaimed(Told(1), false));
+  EXPECT_TRUE(IsClaimed(Told(1, 3, "a device of next year"), true));
+  core::Submission uninspected = Told(1);
+  uninspected.inspection.reset();
+  EXPECT_TRUE(IsClaimed(uninspected, false));
 }
 
 TEST(BelievedTime, OfAnUnknownDeviceIsAsTold) {

@@ -1,5 +1,4 @@
-// The shell by itself: what it does when the disk refuses, how events share transactions, and when
-// a silent worker is given up.
+// The shell by itself: what it does when the disk refuses, and how events share transactions.
 #include "server/coordinator/coordinator.h"
 
 #include <gmock/gmock.h>
@@ -14,106 +13,11 @@
 #include "common/job/after_type.h"
 #include "common/job/job_json.h"
 #include "proto/trainctl.pb.h"
-#include "server/store/sqlite_store.h"
 #include "server/views/encode_worker.h"
-#include "tests/rpc/flaky_store.h"
-#include "tests/rpc/temporary_folder.h"
-#include "tests/rpc/test_site.h"
+#include "tests/rpc/coordinator_fixture.h"
 
 namespace trainctl::coordinator {
 namespace {
-
-auth::Caller Anna() { return {.name = "anna", .address = "here", .role = auth::Role::kUser}; }
-auth::Caller Ops() { return {.name = "ops", .address = "here", .role = auth::Role::kOperator}; }
-
-std::string Text(const store::AuditRow& row) {
-  return row.actor + " at " + row.address + ": " + row.action + " " + row.subject + ", " +
-         row.verdict;
-}
-
-class FakeChannel : public WorkerChannel {
- public:
-  void Send(const WorkerCommand& command) override { sent.push_back(command); }
-  void End(const base::Error& reason) override {
-    if (!ended) end.set_value(reason);
-    ended = true;
-  }
-  template <class Command>
-  int Count() const {
-    return static_cast<int>(std::count_if(sent.begin(), sent.end(), [](const auto& c) {
-      return std::holds_alternative<Command>(c);
-    }));
-  }
-
-  std::vector<WorkerCommand> sent;
-  bool ended = false;
-  std::promise<base::Error> end;
-};
-
-class CoordinatorTest : public testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_TRUE(coordinator_.Start().ok());
-    loop_.Start();
-  }
-  void TearDown() override { loop_.Stop(); }
-
-  std::future<base::Result<Submitted>> PostSubmit(const std::string& request_id) {
-    const job::JobSpec spec = job::FromJson(rpc_test::JobJson("tiny")).value();
-    return PostSubmit(request_id, {spec, job::Inspection{.rows = 1000}, std::nullopt});
-  }
-  std::future<base::Result<Submitted>> PostSubmit(const std::string& request_id,
-                                                  const core::Submission& submission) {
-    auto answer = std::make_shared<std::promise<base::Result<Submitted>>>();
-    loop_.Post([this, answer, submission, request_id] {
-      const auto give = [answer](auto result) { answer->set_value(std::move(result)); };
-      coordinator_.Submit({request_id, "", {submission}, false, "anna"}, Anna(), give);
-    });
-    return answer->get_future();
-  }
-  base::Result<Submitted> Submit(const std::string& request_id) {
-    return PostSubmit(request_id).get();
-  }
-
-  // Whether the worker is asked within the deadline to send its log again from there on.
-  bool IsAskedAgainFrom(int64_t offset) {
-    const auto is_asked = [&] {
-      bool asked = false;
-      loop_.Call([&] {
-        asked = std::ranges::any_of(channel_.sent, [&](const WorkerCommand& command) {
-          const auto* stored = std::get_if<LogStored>(&command);
-          return stored != nullptr && stored->again && stored->offset == offset;
-        });
-      });
-      return asked;
-    };
-    const auto deadline = std::chrono::steady_clock::now() + rpc_test::kDeadline;
-    while (!is_asked() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-    return is_asked();
-  }
-
-  void Join(FakeChannel& channel, std::vector<core::HeldRank> held = {}) {
-    core::WorkerHello hello;
-    hello.held = std::move(held);
-    hello.worker.name = "a/0";
-    hello.worker.host = "a";
-    hello.worker.device.uuid = "cpu:a:0";
-    hello.worker.device.memory_bytes = int64_t{8} << 30;
-    hello.device_free = true;
-    loop_.Call([&] { coordinator_.WorkerJoined(channel, hello); });
-  }
-
-  FakeChannel channel_, older_, newer_;  // outlive the coordinator
-  const rpc_test::TemporaryFolder folder_;
-  std::unique_ptr<store::Store> sqlite_ = store::OpenSqliteStore(folder_.path()).value();
-  std::unique_ptr<store::Reader> reader_ = store::OpenSqliteReader(folder_.path()).value();
-  FlakyStore store_{*sqlite_};
-  base::FakeClock clock_;
-  LogFiles logs_{folder_.path() + "/logs"};
-  rpc_test::QuietLog log_;
-  EventLoop loop_;
-  Coordinator coordinator_{{loop_, clock_, store_, *reader_, logs_, log_}};
-};
 
 TEST_F(CoordinatorTest, WhatTheDiskRefusesIsAcceptedByNobody) {
   Join(channel_);
@@ -143,6 +47,28 @@ TEST_F(CoordinatorTest, JobsOfBeforeTheFullDiskAreStillThereAfterIt) {
   Join(channel_);
   ASSERT_TRUE(Submit("r3").ok());  // its commit comes behind the worker's
   loop_.Call([&] { EXPECT_EQ(channel_.Count<core::StartRank>(), 1); });
+}
+
+TEST_F(CoordinatorTest, FilesStayWhereNobodyCanStoreWhoRemovesThem) {
+  Join(channel_);
+  ASSERT_TRUE(Submit("r1").ok());
+  std::optional<base::Error> refused;
+  loop_.Call([&] {
+    JobOutputs outputs{.job = base::JobId{9}, .output_dir = "/out"};
+    outputs.hosts.push_back({.name = "a", .workers = {"a/0"}});
+    coordinator_.RemoveOutputs(outputs, false, {}, [&](const auto& told) {
+      if (!told) refused = told.error();
+    });
+  });
+  loop_.Call([&] {
+    store_.is_full = true;
+    ASSERT_EQ(channel_.Count<AskOutputs>(), 1);
+    coordinator_.WorkerRemovedOutputs(channel_, "a/0", "o1", {}, "");
+    EXPECT_EQ(channel_.Count<AskOutputs>(), 1) << "nothing is to be removed";
+    ASSERT_TRUE(refused) << "at once";
+    EXPECT_NE(refused->message.find("nothing was removed"), std::string::npos);
+    store_.is_full = false;
+  });
 }
 
 // Found through another spelling of the path, of which the clash of names knows nothing.
@@ -177,14 +103,6 @@ TEST_F(CoordinatorTest, SubmissionsThatWaitTogetherShareATransaction) {
   });
   for (auto& answer : answers) EXPECT_TRUE(answer.get().ok());
   loop_.Call([&] { EXPECT_LT(store_.commits - before, 10); });
-}
-
-TEST_F(CoordinatorTest, AWorkerOfWhichNothingIsHeardLosesItsStream) {
-  Join(channel_);
-  loop_.Call([&] { clock_.Advance(Coordinator::kSilentMicros + 1); });
-  auto ended = channel_.end.get_future();
-  ASSERT_EQ(ended.wait_for(rpc_test::kDeadline), std::future_status::ready);
-  EXPECT_EQ(ended.get().code, base::Code::kUnavailable);
 }
 
 TEST_F(CoordinatorTest, AWorkerThatDoesNotComeBackIsRemovedAndThatIsRecorded) {
@@ -421,6 +339,39 @@ TEST_F(CoordinatorTest, AnInspectionThatNobodyAnswersIsUnavailableAfterItsDeadli
   auto answered = answer.get_future();
   ASSERT_EQ(answered.wait_for(rpc_test::kDeadline), std::future_status::ready);
   EXPECT_EQ(answered.get().error().code, base::Code::kUnavailable);
+}
+
+// A model that no worker has seen may look small, so that its job goes before others.
+TEST_F(CoordinatorTest, OnlyInspectionsThatWorkersAnsweredLetAPredictionBeBelieved) {
+  Join(channel_);
+  const job::JobSpec spec = job::FromJson(rpc_test::JobJson("tiny")).value();
+  core::Submission told{spec, SmallModel(), job::Prediction(), false};
+  told.prediction->time = job::TimeEstimate{.total_seconds = 1, .device_name = "NVIDIA H200"};
+  const auto is_claimed = [&](const std::string& request_id, const core::Submission& submission) {
+    const auto submitted = PostSubmit(request_id, submission).get();
+    EXPECT_TRUE(submitted.ok()) << submitted.error().message;
+    bool claimed = false;
+    loop_.Call([&] {
+      claimed = coordinator_.state().jobs.at(submitted->jobs[0].id).row.prediction->time->claimed;
+    });
+    return claimed;
+  };
+  EXPECT_TRUE(is_claimed("forged", told));
+  loop_.Call([&] {
+    coordinator_.Inspect(rpc_test::JobJson("looked at"), "anna", [](const auto&) {});
+    const auto asked = std::ranges::find_if(channel_.sent, [](const WorkerCommand& command) {
+      return std::holds_alternative<AskInspect>(command);
+    });
+    const std::string id = std::get<AskInspect>(*asked).request_id;
+    coordinator_.WorkerInspected(channel_, "a/0", id, *told.inspection);
+  });
+  EXPECT_FALSE(is_claimed("as answered", told));
+  core::Submission smaller = told;
+  smaller.inspection->model.layers = 1;
+  EXPECT_TRUE(is_claimed("another model", smaller));
+  core::Submission elsewhere = told;
+  elsewhere.spec.model.path = "/models/large";
+  EXPECT_TRUE(is_claimed("another path", elsewhere));
 }
 
 TEST_F(CoordinatorTest, WhatAnOlderStreamStillSaysIsDropped) {

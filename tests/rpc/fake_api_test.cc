@@ -122,6 +122,9 @@ TEST_P(ApiContract, WhatIsNotThereIsNotFound) {
   EXPECT_EQ(CodeOf(Get("j9")), base::Code::kNotFound);
   EXPECT_EQ(CodeOf(api_->Cancel(with(v1::CancelRequest(), names_no_job))), base::Code::kNotFound);
   EXPECT_EQ(CodeOf(api_->Remove(with(v1::RemoveRequest(), names_no_job))), base::Code::kNotFound);
+  EXPECT_EQ(CodeOf(api_->RemoveOutputs(
+                with(v1::RemoveOutputsRequest(), [](auto& r) { r.set_job("j9"); }))),
+            base::Code::kNotFound);
   EXPECT_EQ(CodeOf(api_->Compare(with(v1::CompareRequest(), names_no_job))), base::Code::kNotFound);
   EXPECT_EQ(CodeOf(api_->Fence(with(v1::FenceRequest(), [](auto& r) { r.set_worker("a/9"); }))),
             base::Code::kNotFound);
@@ -145,6 +148,9 @@ TEST_P(ApiContract, AJobThatHasNotEndedIsNotRemoved) {
   v1::RemoveRequest request;
   request.add_jobs("j1");
   EXPECT_EQ(CodeOf(api_->Remove(request)), base::Code::kConflict);
+  v1::RemoveOutputsRequest with_files;
+  with_files.set_job("j1");
+  EXPECT_EQ(CodeOf(api_->RemoveOutputs(with_files)), base::Code::kConflict);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sides, ApiContract, testing::Values(Side::kFake, Side::kReal),

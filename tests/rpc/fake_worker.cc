@@ -25,6 +25,7 @@ v1::WorkerMessage FakeWorker::Hello() const {
   hello->mutable_device()->set_driver("580.95");
   hello->mutable_device()->mutable_labels()->insert(labels_.begin(), labels_.end());
   hello->mutable_device()->mutable_links()->insert(links_.begin(), links_.end());
+  hello->mutable_rules()->mutable_read_roots()->Assign(read_roots_.begin(), read_roots_.end());
   hello->set_device_free(held_.empty());
   for (const auto& [key, sequence] : held_) {
     v1::HeldRank* held = hello->add_held();

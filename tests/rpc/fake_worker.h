@@ -14,6 +14,8 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "common/wire/rank_key.h"
 #include "common/wire/rank_report.h"
@@ -30,6 +32,7 @@ class FakeWorker {
 
   // Said at the next Hello.
   void SetLabels(std::map<std::string, std::string> labels) { labels_ = std::move(labels); }
+  void SetReadRoots(std::vector<std::string> roots) { read_roots_ = std::move(roots); }
   void SetKind(std::string kind) { kind_ = std::move(kind); }
   void SetLinks(std::map<std::string, std::string> links) { links_ = std::move(links); }
   // Hello and its Welcome. Held: the ranks that were started and have not reported an exit.
@@ -74,6 +77,7 @@ class FakeWorker {
   const std::string identity_;
   std::string kind_ = "cpu";
   std::map<std::string, std::string> labels_, links_;
+  std::vector<std::string> read_roots_;
   std::unique_ptr<v1::WorkerGateway::Stub> stub_;
   std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<Stream> stream_;

@@ -139,6 +139,7 @@ TEST_F(PredictionTest, ATimeThatIsTooShortIsNotBelieved) {
   ASSERT_TRUE(Submit(request).ok());
   const auto stored = job::PredictionFromJson(site_.Get("j1").prediction_json());
   EXPECT_GT(stored.value().time->total_seconds, 10);
+  EXPECT_TRUE(stored.value().time->claimed) << "no worker has inspected this";
 }
 
 TEST_F(PredictionTest, WithoutAnInspectionNothingIsRefused) {

@@ -8,6 +8,8 @@
 
 #include "common/job/job_json.h"
 #include "server/coordinator/coordinator.h"
+#include "server/coordinator/event_loop.h"
+#include "server/coordinator/read_thread.h"
 #include "server/store/sqlite_store.h"
 #include "tests/rpc/flaky_store.h"
 #include "tests/rpc/temporary_folder.h"
@@ -47,13 +49,15 @@ TEST(Retention, PointsOfAJobThatEndedLongAgoGoAndTheAuditLogSaysSo) {
                     .ok());
     return points;
   };
+  ReadThread reads(loop, store::OpenSqliteReader(folder.path()).value());
   Coordinator coordinator({.loop = loop,
                            .clock = clock,
                            .store = *sqlite,
                            .reader = *reader,
+                           .reads = reads,
                            .logs = logs,
                            .log = log,
-                           .policy = {.points_after_us = kHour}});
+                           .options = {.policy = {.points_after_us = kHour}}});
   ASSERT_TRUE(coordinator.Start().ok());
   loop.Start();
   loop.Call([&] { EXPECT_EQ(count(), kSteps); });
@@ -89,13 +93,15 @@ TEST(OldLogs, NothingIsRemovedBeforeItIsStoredThatItIs) {
   ASSERT_TRUE(
       sqlite->Apply({{core::SubmissionRow{"r1"}, row, core::UpdateJob{{1}, status}}, {}}).ok());
   ASSERT_TRUE(logs.Append({{1}, 1, 0}, 0, "a line").ok());
+  ReadThread reads(loop, store::OpenSqliteReader(folder.path()).value());
   Coordinator coordinator({.loop = loop,
                            .clock = clock,
                            .store = store,
                            .reader = *reader,
+                           .reads = reads,
                            .logs = logs,
                            .log = log,
-                           .policy = {.logs_after_us = kHour}});
+                           .options = {.policy = {.logs_after_us = kHour}}});
   ASSERT_TRUE(coordinator.Start().ok());
   loop.Start();
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);

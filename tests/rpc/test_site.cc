@@ -4,6 +4,9 @@
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <utility>
+
 #include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
 
@@ -16,6 +19,7 @@ job::JobSpec SmallJob(const std::string& name, int devices) {
   spec.model.path = "/models/tiny";
   spec.data.path = "/data/rows.json";
   spec.train.micro_batch_size = 1;
+  spec.resources.priority = 50;  // as it is stored
   return spec;
 }
 
@@ -34,6 +38,10 @@ void TestSite::Start() {
   options.dashboard_file = folder_.path() + "/dashboard.addr";
   options.policy = policy_;
   options.bounds = bounds_;
+  if (!policy_json_.empty()) {
+    options.policy_file = folder_.path() + "/policy.json";
+    std::ofstream(options.policy_file) << policy_json_;
+  }
   auto daemon = coordinator::Daemon::Start(options, clock_, log_);
   CHECK(daemon.ok()) << daemon.error().message;
   daemon_ = std::move(*daemon);
@@ -50,6 +58,11 @@ void TestSite::Restart() {
 
 void TestSite::RestartWith(auth::UnixPolicy policy) {
   policy_ = std::move(policy);
+  Restart();
+}
+
+void TestSite::RestartUnder(std::string policy_json) {
+  policy_json_ = std::move(policy_json);
   Restart();
 }
 

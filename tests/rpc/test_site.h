@@ -46,6 +46,8 @@ class TestSite {
   void Stop();
   void Restart();
   void RestartWith(auth::UnixPolicy policy);
+  // What users may ask for: server/core/policy_file.h.
+  void RestartUnder(std::string policy_json);
 
   std::shared_ptr<grpc::Channel> channel() const { return channel_; }
   v1::Coordinator::Stub& stub() { return *stub_; }
@@ -82,6 +84,7 @@ class TestSite {
  private:
   auth::UnixPolicy policy_;
   auth::UserBounds bounds_;
+  std::string policy_json_;  // empty: none
   TemporaryFolder folder_;
   base::SystemClock clock_;
   QuietLog log_;

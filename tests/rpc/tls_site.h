@@ -44,6 +44,7 @@ class TlsSite {
     coordinator::Options options;
     options.listen = listen_;
     options.listen_local = "127.0.0.1:0";
+    options.dashboard_tls = "127.0.0.1:0";
     options.site_keys = keys();
     options.directory = folder_.path() + "/site";
     options.bounds = bounds_;
@@ -66,6 +67,7 @@ class TlsSite {
   std::string admin() const { return keys() + "/admin.token"; }
   const std::string& local() const { return daemon_->address(); }
   const std::string& address() const { return daemon_->tls_address(); }
+  std::string dashboard() const { return daemon_->dashboard_tls(); }
 
   // With the certificate of a worker, or with none.
   std::shared_ptr<grpc::Channel> Channel(const tls::KeyPair& worker = {}) const {

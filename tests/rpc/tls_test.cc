@@ -376,6 +376,22 @@ TEST_F(TlsWorkersTest, ACertificateThatExpiresIsNoneOnAnOpenChannelEither) {
   EXPECT_EQ(late.WaitForEnd().error_code(), grpc::StatusCode::PERMISSION_DENIED);
 }
 
+TEST_F(TlsWorkersTest, AHostIsRevokedByAnAdminAndANameThatNobodyKnowsIsDoubted) {
+  Add("admin", site_.admin());
+  FakeWorker worker("a/0");
+  worker.Connect(site_.Channel(Certify(site_.Channel(), JoinToken("a")).value()));
+  EXPECT_EQ(Run({"admin", "revoke-host", "a"}).out,
+            "Revoked what workers of a came by: 1 connection ended. trainctl admin worker-token a "
+            "lets it in again.\n");
+  EXPECT_EQ(worker.WaitForEnd().error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  const Ended revoked = Run({"admin", "revoke-host", "gpu-7"});
+  EXPECT_EQ(revoked.code, client::kExitOk) << revoked.err;
+  EXPECT_NE(revoked.out.find("No worker of a host 'gpu-7' has ever registered"), std::string::npos);
+  Expect(Run({"admin", "revoke-host", "gpu-7/0"}), client::kExitUsage, "expected a host's name");
+  Add("ops", TokenOf("ops", "operator"));
+  Expect(RunWith("ops", {"admin", "revoke-host", "gpu-7"}), client::kExitDenied, "admin");
+}
+
 TEST_F(TlsWorkersTest, OnLoopbackAWorkerNeedsAndGetsNoCertificate) {
   FakeWorker("a/0").Connect(site_.LocalChannel());
   const auto none = Certify(site_.LocalChannel(), "");

@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <ctime>
 #include <filesystem>
 
 #include "client/exit_code.h"
+#include "client/show/calendar_time.h"
 #include "client/show/output.h"
 #include "common/base/file.h"
 #include "common/job/job_json.h"
@@ -104,6 +107,68 @@ TEST_F(TrainctlTest, AGangGetsTheDevicesThatAreLinkedBest) {
   site_.Submit("gang", 2);
   const Json placement = Json::parse(Run({"status", "-o", "json"}).out)["jobs"][0]["placement"];
   EXPECT_EQ(placement, Json({"a/0", "a/2"}));
+}
+
+// From Hello to the store, from there to the check of a job, and to its place.
+TEST_F(TrainctlTest, LinksOfAWorkerOutliveARestartAndBindGangs) {
+  FakeWorker second("a/1"), third("a/2");
+  const std::vector<FakeWorker*> workers = {&worker_, &second, &third};
+  worker_.SetLinks({{"cpu:a/1", "between sockets"}, {"cpu:a/2", "NVLink"}});
+  second.SetLinks({{"cpu:a/0", "between sockets"}, {"cpu:a/2", "between sockets"}});
+  third.SetLinks({{"cpu:a/0", "NVLink"}, {"cpu:a/1", "between sockets"}});
+  for (FakeWorker* worker : workers) {
+    worker->SetKind("cuda");
+    worker->Connect(site_.channel());
+  }
+  for (FakeWorker* worker : workers) worker->Disconnect();
+  site_.Restart();
+  const Json stored = Json::parse(Run({"workers", "-o", "json"}).out)["workers"];
+  EXPECT_EQ(stored[0]["device"]["links"],
+            Json({{"cpu:a/1", "between sockets"}, {"cpu:a/2", "NVLink"}}));
+  job::JobSpec gang = SmallJob("gang", 3);
+  gang.resources.constraints = {{"gpu.links", "=NVLink"}};
+  v1::SubmitRequest request;
+  request.set_request_id("r");
+  request.add_jobs()->set_job_json(job::ToJson(gang));
+  v1::SubmitResponse response;
+  const grpc::Status refused = site_.Call(&v1::Coordinator::Stub::Submit, request, &response);
+  EXPECT_NE(refused.error_message().find("at most 2 of this site have such links"),
+            std::string::npos)
+      << refused.error_message();
+  gang.devices = 2;
+  site_.Submit(gang);
+  const std::string waits = Run({"status"}).out;
+  EXPECT_NE(waits.find("waits for 2 devices (gpu.links =NVLink): 0 of 2 free"), std::string::npos)
+      << waits;
+  for (FakeWorker* worker : workers) worker->Connect(site_.channel());
+  EXPECT_EQ(worker_.Start().rank, 0);
+  EXPECT_EQ(third.Start().rank, 1);
+}
+
+// The coordinator's words have UTC alone.
+TEST_F(TrainctlTest, WhenALeaseBeginsIsToldInLocalTimeAndUtc) {
+  setenv("TZ", "TST-1:30", 1);
+  tzset();
+  const std::time_t start = (std::time(nullptr) / 60 + 120) * 60;
+  std::tm there{};
+  gmtime_r(&start, &there);
+  char utc[64];
+  std::strftime(utc, sizeof utc, "%Y-%m-%d %H:%M UTC", &there);
+  worker_.Connect(site_.channel());
+  const Ended made = Run({"lease", "create", "late", "--gpus", "1", "--start", utc, "--for", "1h"});
+  EXPECT_EQ(made.code, client::kExitOk) << made.err;
+  job::JobSpec job = SmallJob("under");
+  job.resources.lease = "late";
+  site_.Submit(job);
+  const std::string both = "which begins " + client::LocalAndUtc(int64_t{start} * 1'000'000);
+  EXPECT_NE(both.find("TST ("), std::string::npos) << both;
+  for (const char* verb : {"describe", "explain", "status"}) {
+    const std::string text = Run({verb, "j1"}).out;
+    EXPECT_NE(text.find(both), std::string::npos) << text;
+  }
+  EXPECT_NE(Run({"status", "-o", "json"}).out.find(utc), std::string::npos) << "for programs";
+  setenv("TZ", "UTC0", 1);
+  tzset();
 }
 
 TEST_F(TrainctlTest, UiPrintsWhereThePagesAre) {
@@ -306,7 +371,7 @@ TEST_F(TrainctlTest, AStrangersListenerIsSentNothing) {
 }
 
 // As where the coordinator is stopped: an inspection may take minutes, its silence may not.
-TEST_F(TrainctlTest, ACallThatIsOpenWhereTheCoordinatorFallsSilentEndsWithinSeconds) {
+TEST_F(TrainctlTest, ACallThatIsOpenWhereTheCoordinatorFallsSilentEndsLongBeforeItsDeadline) {
   tests::SilentProxy proxy(site_.address());
   const auto api = client::ConnectGrpc({proxy.address(), {}});
   ASSERT_TRUE(api->Workers().ok());
@@ -315,7 +380,7 @@ TEST_F(TrainctlTest, ACallThatIsOpenWhereTheCoordinatorFallsSilentEndsWithinSeco
   request.set_job_json(JobJson("long"));
   const auto begin = std::chrono::steady_clock::now();
   const auto refused = api->Inspect(request);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, base::Code::kUnavailable);
   EXPECT_NE(refused.error().message.find("no answer from the coordinator at " + proxy.address()),

@@ -6,6 +6,8 @@
 #include <semaphore>
 #include <vector>
 
+#include "server/coordinator/event_loop.h"
+#include "server/coordinator/read_thread.h"
 #include "server/rpc/request_budget.h"
 #include "server/rpc/server.h"
 #include "server/store/sqlite_store.h"
@@ -31,8 +33,8 @@ TEST(UnaryCalls, BeyondTheBoundAreRefusedAtOnceAndTheOthersAnswered) {
   rpc_test::QuietLog log;
   coordinator::LogFiles logs(folder.path() + "/logs");
   coordinator::EventLoop loop;
-  coordinator::Coordinator coordinator({loop, clock, *store, *reader, logs, log});
   coordinator::ReadThread reads(loop, store::OpenSqliteReader(folder.path()).value());
+  coordinator::Coordinator coordinator({loop, clock, *store, *reader, reads, logs, log});
   coordinator::BackupThread backups(loop, folder.path());
   meters::Meters meters(clock);
   auth::CallRate rate(clock, [](const std::string&) { return auth::RateBound{}; });

@@ -1,7 +1,7 @@
 // Jobs that pass the head of the queue, under many seeds. Sites have two models of device. Jobs
-// have all sizes, and end by their time limits or before; some have none. Leases take idle devices
-// for a time. What the core decides is held against a book of its own: when the head would start by
-// the ends that are certain.
+// have all sizes, and end by their time limits or before; some have none. What some claim of their
+// time is wrong. Leases take idle devices for a time. What the core decides is held against a book
+// of its own: when the head would start by the ends that are certain.
 // TRAINCTL_SEED=n replays one seed.
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ class Site {
 
   int64_t Below(uint64_t bound) { return static_cast<int64_t>(random_() % bound); }
 
-  Place PlaceOf(base::JobId id) const { return {-specs_.at(id).resources.priority, id}; }
+  Place PlaceOf(base::JobId id) const { return {-job::PriorityOf(specs_.at(id)), id}; }
 
   void AddWorker(int64_t host, int64_t device, const std::string& model) {
     WorkerHello hello;
@@ -98,7 +98,17 @@ class Site {
     const base::JobId id{state_.next_job};
     specs_[id] = spec;
     waiting_.insert(PlaceOf(id));
-    Feed(JobsSubmitted{"r", "", {{spec, job::Inspection(), std::nullopt}}});
+    Feed(JobsSubmitted{"r", "", {{spec, job::Inspection(), Claim()}}});
+  }
+
+  // What its user says of the run: mostly that it is over soon, which is wrong.
+  std::optional<job::Prediction> Claim() {
+    if (Below(2) == 0) return std::nullopt;
+    job::Prediction claim;
+    claim.time.emplace().total_seconds = static_cast<double>(1 + Below(60));
+    claim.time->device_name = Below(2) == 0 ? "A100" : "H200";
+    claim.time->claimed = true;
+    return claim;
   }
 
   // A lease that begins now, of idle devices.

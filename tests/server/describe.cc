@@ -159,7 +159,8 @@ void Print(const RankRow& rank, std::ostringstream& out) {
       << rank.progress.peak_allocated_bytes << " proof " << static_cast<int>(rank.proof) << " exit "
       << rank.exit.exit_code.value_or(-1) << " " << rank.exit.signal.value_or(-1)
       << (rank.exit.oom_killed ? " oom_killed" : "") << " " << rank.exit.last_log_lines << " "
-      << rank.failure << (rank.ended_by_stop ? " ended_by_stop" : "") << " " << rank.ended_at;
+      << rank.failure << (rank.ended_by_stop ? " ended_by_stop" : "") << " " << rank.ended_at
+      << " holds " << rank.held_devices;
   if (rank.outcome)
     out << " outcome " << job::Name(rank.outcome->outcome) << " " << rank.outcome->message;
   out << "\n";
@@ -261,7 +262,8 @@ std::string Describe(const StoredState& stored) {
         << worker.device.index << " " << worker.device.uuid << " " << worker.device.name << " "
         << worker.device.memory_bytes << " " << worker.device.compute_capability << " "
         << worker.device.driver << " " << worker.device.threads << " " << worker.last_seen << " "
-        << worker.identity << " " << job::LabelsText(worker.device.labels) << "\n";
+        << worker.identity << " " << job::LabelsText(worker.device.labels) << " "
+        << job::LinksText(worker.device.links) << "\n";
   }
   for (const GroupRow& group : stored.groups)
     out << base::ToString(group.id) << " " << group.name << " at most " << group.max_parallel

@@ -39,6 +39,7 @@ Job EndedAt(base::WallMicros placed, base::WallMicros ended) {
   LiveAttempt& attempt = job.attempt.emplace();
   attempt.row.placed_at = placed;
   attempt.row.ended_at = ended;
+  attempt.ranks.resize(1);
   return job;
 }
 
@@ -66,6 +67,36 @@ TEST(FairShare, WhatEndedBeforeTheLastSumCountsNoMoreThanItHad) {
   state.shares.use["ann"] = DecayedUse({"ann", 1, placed, kNow}, kNow, kHour);
   KeepUse(state, EndedAt(placed, ended), {kNow + 1, 0});
   EXPECT_EQ(state.shares.use.at("ann"), DecayedUse({"ann", 1, placed, ended}, kNow, kHour));
+}
+
+LeaseRow LeaseOfAnn(base::WallMicros start, base::WallMicros end) {
+  LeaseRow lease{.id = 1, .name = "lab", .user = "ann", .workers = {"a/0", "a/1"}};
+  lease.start = start;
+  lease.end = end;
+  return lease;
+}
+
+TEST(FairShare, ALeaseIsUsedUntilNowAndNoLongerThanItIs) {
+  State state = SummedUpAt(kNow - kHour);
+  state.leases[1].row = LeaseOfAnn(kNow - kHour / 2, kNow + kHour);
+  RenewShares(state, {kNow, 0});
+  EXPECT_EQ(state.shares.use.at("ann"),
+            DecayedUse({"ann", 2, kNow - kHour / 2, kNow}, kNow, kHour));
+  state.leases[1].row.end = kNow - kHour / 4;
+  state.shares.at = 0;
+  RenewShares(state, {kNow, 0});
+  EXPECT_EQ(state.shares.use.at("ann"),
+            DecayedUse({"ann", 2, kNow - kHour / 2, kNow - kHour / 4}, kNow, kHour));
+}
+
+TEST(FairShare, ALeaseThatIsOverStillCounts) {
+  State state = SummedUpAt(kNow - kHour);
+  KeepUse(state, LeaseOfAnn(kNow - kHour / 2, kNow - kHour / 4));
+  KeepUse(state, LeaseOfAnn(kNow + kHour, kNow));  // deleted before it began
+  ASSERT_EQ(state.shares.ended.at("ann").size(), 1u);
+  RenewShares(state, {kNow, 0});
+  EXPECT_EQ(state.shares.use.at("ann"),
+            DecayedUse({"ann", 2, kNow - kHour / 2, kNow - kHour / 4}, kNow, kHour));
 }
 
 }  // namespace

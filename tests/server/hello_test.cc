@@ -28,6 +28,8 @@ TEST(Hello, IsStoredWhereItSaysSomethingNew) {
   EXPECT_EQ(Step(state, newer, {4, 4}).persist.size(), 1u);
   newer.worker.device.host_memory_bytes = 8;
   EXPECT_EQ(Step(state, newer, {4, 4}).persist.size(), 1u);
+  newer.worker.device.links["GPU-2"] = job::LinkKind::kNvlink;
+  EXPECT_EQ(Step(state, newer, {4, 4}).persist.size(), 1u);
   EXPECT_EQ(Step(state, WorkerStreamLost{"a/0"}, {5, 5}).persist.size(), 1u)
       << "when it was seen last";
 }

@@ -10,7 +10,7 @@
 #include "tests/sanitized.h"
 #include "tests/server/crashing_disk.h"
 #include "tests/server/describe.h"
-#include "tests/server/sim_cluster.h"
+#include "tests/server/simulation/sim_cluster.h"
 #include "tests/server/temporary_folder.h"
 
 namespace trainctl::store {
@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kSteps = tests::kSanitized ? 300 : 1200;
-constexpr int kLeastCrashes = kSteps / 12;
+constexpr int kSteps = tests::kSanitized ? 750 : 3000;
+constexpr int kLeastCrashes = kSteps / 30;    // a commit is of several events
 constexpr uint64_t kCrashesOfAThousand = 30;  // writes and syncs
 
 class HostCrash : public testing::Test {
@@ -72,11 +72,11 @@ TEST_F(HostCrash, KeepsWhatWasAcknowledgedAndNothingByHalf) {
   auto store = OpenSqliteStore(Live()).value();
   core::Ledger ledger;
   std::string before = core::Describe(ledger.LoadState());
-  const auto committed = [&](const std::vector<core::Persist>& rows) {
-    ledger.Apply(rows);
+  const auto committed = [&](const Batch& batch) {
+    ledger.Apply(batch.rows);
     const std::string after = core::Describe(ledger.LoadState());
     may_crash_ = true;
-    const base::Status status = store->Apply({rows, {}});
+    const base::Status status = store->Apply({batch.rows, {}});
     may_crash_ = false;
     ASSERT_TRUE(status.ok()) << status.error().message;
     ExpectAfterCrashes(before, after);
@@ -84,7 +84,7 @@ TEST_F(HostCrash, KeepsWhatWasAcknowledgedAndNothingByHalf) {
     ExpectAfterCrashes(after, after);
     before = after;
   };
-  core::SimCluster cluster(11, committed, core::Faults::kFirst);
+  core::SimCluster cluster(11, {.keeps_power = true, .committed = committed});
   for (int step = 1; step <= kSteps && !HasFailure(); ++step) cluster.Disturb(step);
   EXPECT_GE(checked_, kLeastCrashes);
 }

@@ -19,6 +19,11 @@ void Ledger::Write(const RemoveJob& row) {
   if (!jobs_.contains(row.job)) return;
   const std::vector<UseRow> use = UseOf(row.job);
   removed_use_.insert(removed_use_.end(), use.begin(), use.end());
+  const auto is_its = [&](const auto& entry) { return entry.first.job == row.job; };
+  std::erase_if(attempts_, [&](const auto& entry) { return entry.first.first == row.job; });
+  std::erase_if(ranks_, is_its);
+  std::erase_if(acks_, is_its);
+  std::erase_if(points_, is_its);
   jobs_.erase(row.job);
 }
 
@@ -30,9 +35,27 @@ std::vector<UseRow> Ledger::UseOf(base::JobId job) const {
     const AttemptRow& attempt = next->second;
     if (attempt.job != job) break;
     if (attempt.ended_at == 0) continue;
-    use.push_back({stored.row.user, stored.row.spec.devices, attempt.placed_at, attempt.ended_at});
+    int64_t held = 0;
+    for (auto rank = ranks_.lower_bound({job, attempt.attempt, 0});
+         rank != ranks_.end() && rank->first.job == job && rank->first.attempt == attempt.attempt;
+         ++rank)
+      held += rank->second.held_devices;
+    use.push_back({stored.row.user, held, attempt.placed_at, attempt.ended_at});
   }
   return use;
+}
+
+std::vector<UseRow> Ledger::Use() const {
+  std::vector<UseRow> all = removed_use_;
+  for (const auto& [id, lease] : leases_) {
+    if (lease.over_at != 0 && lease.end > lease.start)
+      all.push_back({lease.user, std::ssize(lease.workers), lease.start, lease.end});
+  }
+  for (const auto& [id, job] : jobs_) {
+    const std::vector<UseRow> use = UseOf(id);
+    all.insert(all.end(), use.begin(), use.end());
+  }
+  return all;
 }
 
 std::vector<EndedAttempt> Ledger::EndedAttempts(base::JobId job, int64_t last) const {
@@ -50,7 +73,7 @@ std::vector<EndedAttempt> Ledger::EndedAttempts(base::JobId job, int64_t last) c
 
 StoredState Ledger::LoadState() const {
   StoredState state;
-  state.next_job = jobs_.empty() ? 1 : jobs_.rbegin()->first.value + 1;
+  state.next_job = last_job_.value + 1;
   state.next_group = last_group_.value + 1;
   for (const auto& [name, worker] : workers_) state.workers.push_back(worker);
   for (const auto& [target, drain] : drains_) state.drains.push_back(drain);
@@ -61,10 +84,8 @@ StoredState Ledger::LoadState() const {
     if (lease.over_at == 0) state.leases.push_back(lease);
   }
   std::set<base::GroupId> bounded;
-  state.use = removed_use_;
+  state.use = Use();
   for (const auto& [id, job] : jobs_) {
-    const std::vector<UseRow> use = UseOf(id);
-    state.use.insert(state.use.end(), use.begin(), use.end());
     if (job.status.state == job::JobState::kFinished) continue;
     const auto group = groups_.find(job.row.group);
     const bool is_bounded = group != groups_.end() && group->second.max_parallel > 0;

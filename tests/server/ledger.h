@@ -17,6 +17,9 @@ class Ledger {
  public:
   void Apply(const std::vector<Persist>& rows);
   StoredState LoadState() const;
+  // Of attempts that have ended, also of jobs that were removed; and of those alone.
+  std::vector<UseRow> Use() const;
+  const std::vector<UseRow>& removed_use() const { return removed_use_; }
 
   struct StoredJob {
     JobRow row;
@@ -28,16 +31,22 @@ class Ledger {
   }
   const std::map<job::RankKey, RankRow>& ranks() const { return ranks_; }
   const std::map<int64_t, LeaseRow>& leases() const { return leases_; }
+  const std::map<std::string, WorkerRow>& workers() const { return workers_; }
+  // By request id; what has been removed too.
+  const std::map<std::string, base::GroupId>& submissions() const { return submissions_; }
   // Of each rank, in order of arrival.
   const std::map<job::RankKey, std::vector<job::MetricPoint>>& points() const { return points_; }
 
  private:
-  void Write(const SubmissionRow&) {}
+  void Write(const SubmissionRow& row) { submissions_[row.request_id] = row.group; }
   void Write(const GroupRow& row) {
     last_group_ = row.id;
     groups_[row.id] = row;
   }
-  void Write(const JobRow& row) { jobs_[row.id].row = row; }
+  void Write(const JobRow& row) {
+    last_job_ = std::max(last_job_, row.id);
+    jobs_[row.id].row = row;
+  }
   void Write(const UpdateJob& row) { jobs_[row.job].status = row.status; }
   void Write(const UpdateInspection& row) {
     jobs_[row.job].row.inspection = row.inspection;
@@ -74,6 +83,8 @@ class Ledger {
 
   std::map<base::JobId, StoredJob> jobs_;
   std::vector<UseRow> removed_use_;
+  std::map<std::string, base::GroupId> submissions_;
+  base::JobId last_job_;
   base::GroupId last_group_;
   std::map<std::pair<base::JobId, int64_t>, AttemptRow> attempts_;
   std::map<job::RankKey, RankRow> ranks_;

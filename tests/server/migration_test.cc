@@ -1,7 +1,8 @@
 // A site of each earlier version, with rows in every table, is upgraded with nothing lost.
 //
 // tests/server/schemas holds each step as it was released: version N is what the first N make. A
-// step that is released adds its file, and no file is changed ever.
+// step that is released adds its file, and no file is changed ever. A job beside it is as that
+// version wrote it, without the keys that came later.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -22,12 +23,14 @@
 namespace trainctl::store {
 namespace {
 
-std::string ReleasedStep(int64_t version) {
+std::string Released(int64_t version, const std::string& what) {
   const std::string number = (version < 10 ? "0" : "") + std::to_string(version);
   std::ostringstream text;
-  text << std::ifstream(checkout::File("tests/server/schemas/" + number + ".sql")).rdbuf();
+  text << std::ifstream(checkout::File("tests/server/schemas/" + number + what)).rdbuf();
   return text.str();
 }
+
+std::string ReleasedStep(int64_t version) { return Released(version, ".sql"); }
 
 std::vector<std::string> TextsOf(Database& database, const std::string& sql) {
   std::vector<std::string> texts;
@@ -146,6 +149,42 @@ TEST(Migration, FromEachReleasedVersionEveryRowIsKeptAndRead) {
       EXPECT_EQ((*store)->LoadState().value().jobs.size(), 2u);
     }
   }
+}
+
+TEST(Migration, AJobThatTheFirstVersionWroteIsReadAsItWas) {
+  TemporaryFolder today, folder;
+  ASSERT_NO_FATAL_FAILURE(MakeSiteOfToday(today));
+  ASSERT_NO_FATAL_FAILURE(MakeSiteOf(1, folder, today));
+  {
+    const auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+    database->Execute("UPDATE jobs SET spec = '" + Released(1, ".job.json") + "', inspection = '" +
+                      Released(1, ".inspection.json") + "'");
+    ASSERT_TRUE(database->TakeStatus().ok());
+  }
+  const auto store = OpenSqliteStore(folder.path());
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  const core::StoredState state = (*store)->LoadState().value();
+  ASSERT_EQ(state.jobs.size(), 1u);
+  const core::JobRow& row = state.jobs[0].row;
+  ASSERT_FALSE(row.unreadable) << row.unreadable->why;
+  const job::JobSpec& spec = row.spec;
+  EXPECT_EQ(spec.tags.at("lab"), "2");
+  EXPECT_EQ(spec.devices, 2);
+  EXPECT_EQ(spec.precision, job::Precision::kBf16True);
+  EXPECT_EQ(spec.train.max_steps, 5);
+  EXPECT_EQ(spec.train.lr_warmup_steps, 100);
+  EXPECT_EQ(spec.optimizer.name, job::OptimizerKind::kSgd);
+  EXPECT_EQ(spec.lora->targets, (std::vector<std::string>{"q", "v"}));
+  EXPECT_EQ(spec.output.dir, "/out");
+  EXPECT_EQ(spec.profile->steps, 3);
+  EXPECT_EQ(spec.resources.time_limit_seconds, 7200);
+  EXPECT_EQ(spec.resources.gpu_memory_limit_bytes, 80'000'000'000);
+  EXPECT_EQ(spec.resources.constraints.at("gpu.memory"), ">=40GiB");
+  ASSERT_TRUE(row.inspection);
+  EXPECT_EQ(row.inspection->rows, 10);
+  EXPECT_EQ(row.inspection->longest_row, 77);
+  EXPECT_EQ(row.inspection->model.layers, 22);
+  EXPECT_EQ(row.inspection->data_digest, "0123456789abcdef");
 }
 
 TEST(Migration, ReleasedStepsAreNeverChanged) {

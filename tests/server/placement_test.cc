@@ -98,6 +98,40 @@ TEST(Pack, OnTheLastOfSeveralHostsTakesTheBestLinkedToo) {
   EXPECT_EQ(Choose(site, 6), (std::vector<DeviceId>{0, 1, 2, 3, 5, 6}));
 }
 
+std::vector<DeviceId> ChooseLinked(const FreeDevices& site, int64_t count, const char* links) {
+  return PackLinked(site, site.pools()[0], count,
+                    job::ParseConstraint(job::kLinksKey, links).value());
+}
+
+TEST(PackLinked, TakesDevicesOfOneHostOfWhichEachTwoAreLinkedSo) {
+  using enum job::LinkKind;
+  FreeDevices site = Site("aaaabbbb");
+  SetLinks(&site, {0, 1, 2, 3}, {{{0, 1}, kOneSwitch}, {{2, 3}, kOneSwitch}});
+  SetLinks(&site, {4, 5, 6, 7}, {{{4, 6}, kNvlink}, {{4, 7}, kNvlink}, {{6, 7}, kNvlink}});
+  EXPECT_EQ(ChooseLinked(site, 2, "=PIX"), (std::vector<DeviceId>{0, 1}));
+  EXPECT_EQ(ChooseLinked(site, 2, ">=PIX"), (std::vector<DeviceId>{4, 6})) << "the best of all";
+  EXPECT_EQ(ChooseLinked(site, 3, ">=PIX"), (std::vector<DeviceId>{4, 6, 7}));
+  EXPECT_TRUE(ChooseLinked(site, 4, ">=PIX").empty());
+  EXPECT_EQ(ChooseLinked(site, 4, ">=SYS"), (std::vector<DeviceId>{4, 5, 6, 7}));
+  EXPECT_TRUE(ChooseLinked(site, 5, ">=SYS").empty()) << "there is no link between hosts";
+  site.SetFree(6, false);
+  EXPECT_TRUE(ChooseLinked(site, 3, ">=PIX").empty());
+}
+
+TEST(PackLinked, FindsAGroupThatTheClosestDeviceIsNotOf) {
+  using enum job::LinkKind;
+  FreeDevices site = Site("aaaa");
+  // By growing, each takes its neighbour by NVLink first, with whom no third has a switch.
+  SetLinks(&site, {0, 1, 2, 3},
+           {{{0, 3}, kNvlink}, {{0, 1}, kOneSwitch}, {{0, 2}, kOneSwitch}, {{1, 2}, kOneSwitch}});
+  EXPECT_EQ(ChooseLinked(site, 3, ">=PIX"), (std::vector<DeviceId>{0, 1, 2}));
+}
+
+TEST(PackLinked, LinksThatNobodyHasToldOfWillNotDo) {
+  EXPECT_TRUE(ChooseLinked(Site("aa"), 2, ">=SYS").empty());
+  EXPECT_TRUE(ChooseLinked(Site("aa"), 2, "!=NVLink").empty());
+}
+
 TEST(FreeDevices, OfAPartOfAPoolOnlyItsFreeDevicesCount) {
   const FreeDevices site = Site("aabbbc");
   const FreeDevices::Pool pool =

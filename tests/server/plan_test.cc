@@ -77,6 +77,9 @@ TEST(MakePlan, NamesTheOwnerOfItsFolderOnceThatHasEnded) {
   EXPECT_EQ(ended("site", "j5"), none) << "a job after the backup: it may still run";
   EXPECT_EQ(ended("site", "j7"), none);
   EXPECT_EQ(ended("site", "j8"), std::vector<std::string>{"j8"});
+  job.row.inspection->output = job::OutputFolder{
+      .overlaps = {{"/out/a", {"site", "j2", "tiny"}, ""}, {"/out/b", {"site", "j3", "tiny"}, ""}}};
+  EXPECT_EQ(MakePlan(state, job, job.attempt->ranks.front().row, {}).ended_jobs, second);
   job.row.inspection.reset();
   job.row.spec.checkpoint.resume_job = "j2";
   EXPECT_EQ(MakePlan(state, job, job.attempt->ranks.front().row, {}).ended_jobs, second);

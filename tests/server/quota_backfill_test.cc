@@ -75,7 +75,7 @@ class QuotaSite {
     const std::string user = "user" + std::to_string(Below(kUsers));
     const base::JobId id{state_.next_job};
     specs_[id] = spec;
-    waiting_[user].insert({-spec.resources.priority, id});
+    waiting_[user].insert({-job::PriorityOf(spec), id});
     Feed(JobsSubmitted{"r", "", {{spec, job::Inspection(), std::nullopt}}, false, user});
     CheckAll();
   }
@@ -111,7 +111,7 @@ class QuotaSite {
   void Begin(base::JobId id) {
     const job::JobSpec& spec = specs_.at(id);
     const std::string& user = FindJob(state_, id)->row.user;
-    const Place place{-spec.resources.priority, id};
+    const Place place{-job::PriorityOf(spec), id};
     std::set<Place>& waiting = waiting_.at(user);
     passed_ += place != *waiting.begin();
     if (place < first_[user]) reserved_[user].reset();  // it came with a higher priority

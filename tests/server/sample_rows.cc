@@ -54,6 +54,7 @@ core::RankRow SampleRank(const job::RankKey& key) {
   row.failure = "no such path";
   row.ended_by_stop = true;
   row.ended_at = 999;
+  row.held_devices = 4;
   return row;
 }
 
@@ -63,6 +64,7 @@ core::WorkerRow SampleWorker(const std::string& name) {
   row.device = {
       job::DeviceKind::kCuda,         3, "GPU-1", "H200", int64_t{141} << 30, "9.0", "580.1", 8,
       {{"rack", "r1"}, {"zone", "b"}}};
+  row.device.links = {{"GPU-2", job::LinkKind::kNvlink}, {"GPU-3", job::LinkKind::kNumaNode}};
   return row;
 }
 

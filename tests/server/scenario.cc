@@ -84,6 +84,24 @@ std::vector<job::DeviceFault> ParseFaults(const std::string& text) {
   return faults;
 }
 
+// "0+1:NV,2+3:PIX": to the host's other GPUs, whose UUIDs are their workers' names.
+job::Links ParseGroups(const Words& worker, const std::string& text) {
+  job::Links near, all;
+  for (const std::string& item : Split(text, ',')) {
+    const Words parts = Split(item, ':');
+    const Words group = Split(parts.at(0), '+');
+    const bool is_own = std::ranges::count(group, worker.at(1)) > 0;
+    for (const std::string& other : group) {
+      const std::string uuid = worker.at(0) + "/" + other;
+      if (other == worker.at(1)) continue;
+      all[uuid] = job::LinkKind::kBetweenSockets;
+      if (is_own) near[uuid] = job::FindLinkKind(parts.at(1)).value();
+    }
+  }
+  near.insert(all.begin(), all.end());
+  return near;
+}
+
 WorkerHello MakeHello(const std::string& name, const Settings& settings, bool is_dirty) {
   WorkerHello hello;
   const Words parts = Split(name, '/');
@@ -101,7 +119,8 @@ WorkerHello MakeHello(const std::string& name, const Settings& settings, bool is
     hello.worker.device.name = job::CpuSlotName(hello.worker.device.threads);
   hello.worker.device.memory_bytes = GetNumber(settings, "memory_gib", 80) << 30;
   hello.worker.device.labels = job::ParseLabels(Get(settings, "labels", "")).value();
-  hello.worker.device.uuid = Get(settings, "uuid", "");
+  hello.worker.device.links = ParseGroups(parts, Get(settings, "links", ""));
+  hello.worker.device.uuid = Get(settings, "uuid", settings.contains("links") ? name : "");
   hello.faults = ParseFaults(Get(settings, "faults", ""));
   hello.rules.owners = Split(Get(settings, "allow", ""), ',');
   hello.rules.roots.read = Split(Get(settings, "read", ""), ',');
@@ -120,7 +139,7 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   spec.devices = GetNumber(settings, "devices", 1);
   spec.exclusive = settings.contains("exclusive");
   spec.train.micro_batch_size = 1;
-  spec.resources.priority = GetNumber(settings, "priority", 50);
+  if (settings.contains("priority")) spec.resources.priority = GetNumber(settings, "priority", 50);
   spec.resources.preemptible = settings.contains("preemptible");
   spec.resources.step_timeout_seconds = GetNumber(settings, "step_timeout", 600);
   spec.resources.max_restarts = GetNumber(settings, "max_restarts", 0);
@@ -146,7 +165,7 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   if (settings.contains("lease")) spec.resources.lease = settings.at("lease");
   if (settings.contains("memory")) spec.resources.constraints["gpu.memory"] = settings.at("memory");
   for (const auto& [key, value] : settings) {
-    if (job::IsOfWorker(key)) spec.resources.constraints[key] = value;
+    if (job::IsOfWorker(key) || key == job::kLinksKey) spec.resources.constraints[key] = value;
   }
   return spec;
 }

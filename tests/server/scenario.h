@@ -4,16 +4,17 @@
 //   workers NAME… [KEY=VALUE…]  Hello of each: boot=b1, model=H200, memory_gib=80, kind=cuda,
 //                               threads=1, identity=, process=, dirty;
 //                               held=j1/1/0:running,j2/1/0:ended:SITE; allow=USER,…, read=ROOT,…,
-//                               write=ROOT,… (host_rules.h)
+//                               write=ROOT,… (host_rules.h); links=0+1:NV,2+3:PIX (of the host's
+//                               GPUs by their numbers; two of two such groups are SYS)
 //   lost NAME…                  their streams end
 //   fence NAME…                 an operator vouches that they run nothing
 //   submit NAME [KEY=VALUE…]    devices, exclusive=yes, priority, time_limit, step_timeout
 //                               (seconds), max_restarts; expect=OOM|SUCCEEDED, copies (a group of
 //                               so many, max_parallel=N of them at once), memory=>=40GiB (a
-//                               constraint); data=PATH, output=DIR, uninspected=yes, force=yes,
-//                               auto=N (the estimate's choice of a micro batch), global;
-//                               after=j1,j2:any, lease=NAME, predicted=N (seconds of the whole run,
-//                               on predicted_on=H200)
+//                               constraint); gpu.links, host, label.KEY likewise; data=PATH,
+//                               output=DIR, uninspected=yes, force=yes, auto=N (the estimate's
+//                               choice of a micro batch), global; after=j1,j2:any, lease=NAME,
+//                               predicted=N (seconds of the whole run, on predicted_on=H200)
 //   inspected JOB NAME ANSWER   of the worker that was asked: ok | fault | none (nobody looked)
 //   drain NAME [WHY…] [user=U]  nothing new is placed on the worker, or the host; undrain NAME
 //                               [faults]

@@ -10,12 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "common/job/linked_gang.h"
 #include "server/core/handlers.h"
 #include "server/core/lease_wish.h"
 #include "server/core/step.h"
 #include "tests/sanitized.h"
 #include "tests/server/describe.h"
-#include "tests/server/plain_schedule.h"
+#include "tests/server/simulation/plain_schedule.h"
 
 namespace trainctl::core {
 namespace {
@@ -62,6 +63,7 @@ class Twins {
 
   int64_t placed() const { return placed_; }
   int64_t waited_for_quota() const { return waited_for_quota_; }
+  int64_t linked() const { return linked_; }
 
  private:
   int64_t Below(uint64_t bound) { return static_cast<int64_t>(random_() % bound); }
@@ -77,6 +79,7 @@ class Twins {
     for (const auto& [id, job] : core_.jobs) {
       if (job.lane == Lane::kQueue && !job.demand.user.empty()) ++waited_for_quota_;
     }
+    ExpectLinked();
   }
 
   void AddWorker(int64_t host, int64_t device, const std::string& model) {
@@ -88,20 +91,55 @@ class Twins {
     hello.worker.device.name = model;
     hello.worker.device.memory_bytes = int64_t{model == "H200" ? 141 : 80} << 30;
     hello.worker.device.labels["rack"] = "r" + std::to_string(host % 2);
+    hello.worker.device.uuid = "GPU-" + hello.worker.name;
+    for (int64_t other = 0; other < 6; ++other) {
+      const std::string uuid = "GPU-" + hello.worker.host + "/" + std::to_string(other);
+      if (other != device) hello.worker.device.links[uuid] = LinkOf(host, device, other);
+    }
     hello.device_free = true;
     hellos_.push_back(hello);
     Feed(hello);
   }
 
+  // Of each host another: pairs that are closer, threes, all, or a ring.
+  static job::LinkKind LinkOf(int64_t host, int64_t left, int64_t right) {
+    using enum job::LinkKind;
+    const bool is_ring = (left + 1) % 6 == right || (right + 1) % 6 == left;
+    switch (host % 4) {
+      case 0: return left / 2 == right / 2 ? kNvlink : kOneSwitch;
+      case 1: return left % 2 == right % 2 ? kNvlink : kBetweenSockets;
+      case 2: return kNvlink;
+      default: return is_ring ? kNvlink : kNumaNode;
+    }
+  }
+
+  // Those that ask for links have them.
+  void ExpectLinked() {
+    for (const auto& [id, job] : core_.live) {
+      const auto links = job::LinksAskedFor(job->row.spec);
+      if (!links) continue;
+      ++linked_;
+      const std::vector<Rank>& ranks = job->attempt->ranks;
+      for (size_t i = 0; i < ranks.size(); ++i) {
+        for (size_t j = i + 1; j < ranks.size(); ++j)
+          EXPECT_TRUE(job::MeetsLink(*links, core_.free.Link(ranks[i].device, ranks[j].device)));
+      }
+    }
+  }
+
   void Submit() {
     static constexpr std::array<int64_t, 6> kLimits = {20, 60, 120, 300, 900, 3600};
-    static constexpr std::array<std::pair<const char*, const char*>, 6> kConstraints = {
+    static constexpr std::array<std::pair<const char*, const char*>, 10> kConstraints = {
         {{"gpu.memory", ">=100GiB"},
          {"host", "=h0"},
          {"host", "!=h0"},
          {"host", "=h0,h1"},
          {"label.rack", "=r1"},
-         {"label.rack", "!=r1"}}};
+         {"label.rack", "!=r1"},
+         {"gpu.links", "=NVLink"},
+         {"gpu.links", ">=PIX"},
+         {"gpu.links", ">=SYS"},
+         {"gpu.links", "<=PIX"}}};
     JobsSubmitted event{"r", "", {}};
     event.user = User(Below(static_cast<uint64_t>(users_)));
     for (int64_t copies = 1 + Below(3); copies > 0; --copies) {
@@ -112,7 +150,7 @@ class Twins {
       spec.resources.preemptible = has_preemptible_ && Below(2) == 0;
       spec.resources.step_timeout_seconds = 1'000'000;
       if (Below(3) > 0) spec.resources.time_limit_seconds = kLimits[Below(kLimits.size())];
-      if (Below(4) == 0) {
+      for (int64_t more = Below(3); more > 1; more = Below(3)) {
         const auto& [key, text] = kConstraints[Below(kConstraints.size())];
         spec.resources.constraints[key] = text;
       }
@@ -185,22 +223,25 @@ class Twins {
   std::vector<WorkerHello> hellos_;
   int64_t placed_ = 0;
   int64_t waited_for_quota_ = 0;
+  int64_t linked_ = 0;
 };
 
 TEST(Schedule, DecidesWhatASchedulerDecidesThatLooksAtEachJob) {
   const char* seed_text = std::getenv("TRAINCTL_SEED");
   const uint64_t first = seed_text == nullptr ? 1 : std::strtoull(seed_text, nullptr, 10);
   const uint64_t last = seed_text == nullptr ? kTwinSeeds : first;
-  int64_t placed = 0, waited_for_quota = 0;
+  int64_t placed = 0, waited_for_quota = 0, linked = 0;
   for (uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
     SCOPED_TRACE("TRAINCTL_SEED=" + std::to_string(seed));
     Twins twins(seed);
     for (int event = 0; event < kTwinEvents && !HasFailure(); ++event) twins.Disturb();
     placed += twins.placed();
     waited_for_quota += twins.waited_for_quota();
+    linked += twins.linked();
   }
   EXPECT_GE(placed, static_cast<int64_t>(10 * (last - first + 1)));
   EXPECT_GE(waited_for_quota, static_cast<int64_t>(100 * (last - first + 1)));
+  EXPECT_GE(linked, static_cast<int64_t>(last - first)) << "a seed may have none";
 }
 
 }  // namespace

@@ -404,6 +404,24 @@ TEST(Migrate, OfAnOlderCoordinatorEachAttemptThatEndedWasUse) {
   expect_use_of_ann();
 }
 
+TEST(Store, TheUseOfALeaseIsToldOnceItIsOver) {
+  const TemporaryFolder folder;
+  const auto store = OpenSqliteStore(folder.path()).value();
+  const auto reader = OpenSqliteReader(folder.path()).value();
+  core::LeaseRow lease{1, "lab", "ann", "r1", {"a/0", "a/1"}, 100, 200, 50, 0};
+  ASSERT_TRUE(store->Apply({{lease}, {}}).ok());
+  EXPECT_TRUE(reader->UseSince(0).value().empty()) << "it is in the state";
+  lease.over_at = 210;
+  ASSERT_TRUE(store->Apply({{lease}, {}}).ok());
+  const auto use = reader->UseSince(200).value();
+  ASSERT_EQ(use.size(), 1u);
+  EXPECT_EQ(use[0].user, "ann");
+  EXPECT_EQ(use[0].devices, 2);
+  EXPECT_EQ(use[0].from, 100);
+  EXPECT_EQ(use[0].to, 200);
+  EXPECT_TRUE(reader->UseSince(201).value().empty());
+}
+
 TEST(FindFault, LeasesThatOverlapAreDamage) {
   core::StoredState state;
   state.leases = {{1, "lab", "ann", "r1", {"a/0"}, 200, 300, 100, 0},

@@ -97,7 +97,7 @@ TEST_F(SqliteStoreTest, EveryRowComesBackForReaders) {
   EXPECT_EQ(artefact.saved.path, "/out");
   EXPECT_EQ(artefact.saved.bytes, 4096);
   EXPECT_EQ(artefact.at, 170);
-  EXPECT_EQ(reader_->FirstAndLastContinuations(id).value(),
+  EXPECT_EQ(reader_->Continuations(id, {}).value(),
             (std::vector<job::RankContinuation>{{4, 0, "Once", " upon"}}));
   EXPECT_EQ(reader_->Workers().value().at(0).device.memory_bytes, int64_t{141} << 30);
   EXPECT_EQ(reader_->Audit(1).value().at(0).actor, "bob");
@@ -286,12 +286,22 @@ TEST_F(SqliteStoreTest, OfTheTextsTheFirstAndTheLastStepAreReadAndALaterAttemptR
   }
   say({29, 0, "a", "again"});
   Reopen();
-  EXPECT_EQ(reader_->FirstAndLastContinuations({1}).value(),
+  EXPECT_EQ(reader_->Continuations({1}, {}).value(),
             (std::vector<job::RankContinuation>{
                 {9, 0, "a", "a9"}, {9, 1, "b", "b9"}, {29, 0, "a", "again"}, {29, 1, "b", "b29"}}));
-  EXPECT_TRUE(reader_->FirstAndLastContinuations({2}).value().empty());
-  Apply({{core::RewindRow{{1}, 2, 20}}, {}});
-  EXPECT_EQ(reader_->FirstAndLastContinuations({1}).value().back().step, 19);
+  EXPECT_TRUE(reader_->Continuations({2}, {}).value().empty());
+  EXPECT_EQ(reader_->Continuations({1}, {.all = true}).value().size(), 6u);
+  EXPECT_EQ(reader_->Continuations({1}, {.step = 19}).value(),
+            (std::vector<job::RankContinuation>{{19, 0, "a", "a19"}, {19, 1, "b", "b19"}}));
+  EXPECT_TRUE(reader_->Continuations({1}, {.step = 20}).value().empty());
+  EXPECT_EQ(reader_->TextSteps({1}).value(), (std::vector<int64_t>{9, 19, 29}));
+  Apply({{core::RewindRow{{1}, 2, 19}}, {}});
+  EXPECT_EQ(reader_->Continuations({1}, {}).value().back().step, 19) << "after 19 steps";
+  Apply({{core::RewindRow{{1}, 3, 18}}, {}});
+  EXPECT_EQ(reader_->Continuations({1}, {}).value().back().step, 9);
+  say({0, 0, "a", "of a job without training"});
+  Apply({{core::RewindRow{{1}, 4, 0}}, {}});
+  EXPECT_TRUE(reader_->Continuations({1}, {}).value().empty());
 }
 
 TEST_F(SqliteStoreTest, OfManyEvaluationsTheTextsOfTheFirstAndOfTheNewestAreKept) {

@@ -99,6 +99,8 @@ void StartGrandchild() {
 std::optional<int> RunStep(const std::string& word, const std::string& argument) {
   if (word == "print")
     WriteAll(STDOUT_FILENO, argument + "\n");
+  else if (word == "complain")
+    WriteAll(STDERR_FILENO, argument + "\n");
   else if (word == "started")
     SayStarted(argument);
   else if (word == "message")

@@ -1,5 +1,6 @@
 // A rank that does what a script says: steps separated by ';', each a word and what follows it.
 //   print TEXT           a line on stdout
+//   complain TEXT        a line on stderr
 //   started TEXT         the message that a rank is up, with TEXT as its commit
 //   message JSON         a line on the messages descriptor
 //   messages COUNT TYPE  COUNT lines {"type":"TYPE","n":1} …

@@ -56,6 +56,7 @@ ShimUnderTest::ShimUnderTest(const std::string& script, const Options& options) 
   folder_ = options.subfolder.empty() ? root_ : root_ + "/" + options.subfolder;
   std::filesystem::create_directories(folder_);
   if (options.disk_kib > 0) disk_.emplace(folder_, options.disk_kib);
+  if (!options.deadline.empty()) std::ofstream(folder_ + "/deadline.json") << options.deadline;
   std::vector<std::string> arguments = {checkout::Program("trainshim"), "--dir", folder_};
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   arguments.push_back("--");

@@ -23,6 +23,7 @@ class ShimUnderTest {
     std::vector<std::string> arguments;  // to the shim
     std::vector<std::string> command;    // instead of fake_rank with the script
     int disk_kib = 0;                    // the folder is a file system of that size
+    std::string deadline = {};           // deadline.json; empty: none
   };
 
   explicit ShimUnderTest(const std::string& script) : ShimUnderTest(script, Options()) {}

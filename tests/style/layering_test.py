@@ -26,6 +26,7 @@ LIBRARIES = {
     "libpng": r"png\.h$",
     "libwebp": r"webp/",
     "zlib": r"zlib\.h$",
+    "FreeType": r"ft2build\.h$|freetype/",
     "Arrow": r"(arrow|parquet)/",
 }
 # What everyone may include besides: the standard library's headers have neither folder nor suffix.
@@ -50,6 +51,7 @@ TARGETS = {
     "libpng": r"PNG::",
     "libwebp": r"PkgConfig::WEBP$",
     "zlib": r"ZLIB::",
+    "FreeType": r"Freetype::",
     "Arrow": r"trainctl_libarrow$",
 }
 PURE = [
@@ -122,7 +124,7 @@ ROOMS = {
         within("common", "base", "job", "rank", "peer", "record")
         + within("server", "store", "auth", "meters", "coordinator", "views")
         + ["proto"],
-        ["Protobuf", "Asio"],
+        ["Protobuf", "Asio", "OpenSSL"],
     ),
     "server/daemon": (
         within("common", "base", "peer")
@@ -216,7 +218,7 @@ ROOMS = {
         + ["proto", "client", "client/show"],
         ["Protobuf"],
     ),
-    "client/plot": (["client", "common/rank", "client/show", "common/base"], ["zlib"]),
+    "client/plot": (["client", "common/rank", "client/show", "common/base"], ["zlib", "FreeType"]),
     "client/report": (
         within("common", "job", "estimate") + within("client", "show", "plot", "files") + ["proto"],
         ["Protobuf"],

@@ -4,12 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <regex>
 #include <sstream>
 #include <string_view>
-#include <utility>
 
 #include "common/job/job_json.h"
 #include "common/rank/metric.h"
@@ -18,9 +16,9 @@
 #include "common/record/job_record.h"
 #include "common/record/lease_record.h"
 #include "tests/checkout.h"
-#include "tests/rpc/training_job.h"
 #include "tests/rpc/user_channel.h"
 #include "tests/web/http_client.h"
+#include "tests/web/web_api.h"
 
 namespace trainctl::web_test {
 namespace {
@@ -28,53 +26,6 @@ namespace {
 using rpc_test::FakeWorker;
 using rpc_test::TestSite;
 using testing::HasSubstr;
-using Json = nlohmann::ordered_json;
-
-constexpr const char* kHostile = "<script>alert(1)<b>";
-
-Json GetJson(const TestSite& site, const std::string& target, int status = 200) {
-  const Reply reply = Get(site.dashboard(), target);
-  EXPECT_EQ(reply.status, status) << target << ": " << reply.body;
-  EXPECT_EQ(reply.headers.at("content-type"), "application/json");
-  return Json::parse(reply.body);
-}
-
-// A job of a hostile name that has trained `steps` steps.
-class WebApi : public testing::Test {
- protected:
-  void TrainSteps(int steps) {
-    job_ = rpc_test::Train(site_, worker_, kHostile);
-    constexpr int kPointsPerReport = 500;
-    std::vector<job::MetricPoint> points;
-    for (int step = 0; step < steps; ++step) {
-      points.push_back(
-          {"loss", step, std::nullopt, std::nullopt, 4.0 - 0.001 * step, 1'000'000 + step});
-      if (step % kPointsPerReport == 0)
-        worker_.Report(job_.rank, job::RankMetrics{std::exchange(points, {})});
-    }
-    for (const job::Phase phase : {job::Phase::kBeforeForward, job::Phase::kAfterForward})
-      points.push_back({"memory_params_bytes", 0, 0, phase, 1024.0, 1'000'000});
-    points.push_back({"loss", steps, std::nullopt, std::nullopt, std::nan(""), 2'000'000});
-    worker_.Report(job_.rank, job::RankMetrics{points});
-    worker_.Report(job_.rank, job::RankProgress{.step = steps + 1, .steps = 5000, .loss = 2.5});
-    site_.WaitFor(job_.id, [&](const v1::JobView& view) { return view.step() == steps + 1; });
-    WaitUntilStored();
-  }
-
-  // What was reported is in the store.
-  void WaitUntilStored() {
-    v1::AuditRequest everything_is_stored_first;
-    everything_is_stored_first.set_limit(1);
-    v1::AuditResponse response;
-    const auto status =
-        site_.Call(&v1::Coordinator::Stub::Audit, everything_is_stored_first, &response);
-    ASSERT_TRUE(status.ok()) << status.error_message();
-  }
-
-  TestSite site_;
-  FakeWorker worker_{"a/0"};
-  rpc_test::TrainingJob job_;
-};
 
 TEST_F(WebApi, TheSiteHasTheRecordsThatTheCommandLineHas) {
   TrainSteps(3);
@@ -110,12 +61,47 @@ TEST_F(WebApi, AJobIsWhatDescribeTellsAndItsMemoryByKind) {
   EXPECT_TRUE(row["predicted_bytes"].is_null());
 }
 
+TEST_F(WebApi, TheTextsOfEachEvaluationThatIsKeptCanBeAskedFor) {
+  job_ = rpc_test::Train(site_, worker_, kHostile);
+  for (const int64_t step : {9, 19, 29})
+    worker_.Report(job_.rank, job::RankContinuation{step, 0, kHostile, std::to_string(step)});
+  worker_.Report(job_.rank, job::RankProgress{.step = 30, .steps = 5000, .loss = 2.5});
+  site_.WaitFor(job_.id, [](const v1::JobView& view) { return view.step() == 30; });
+  WaitUntilStored();
+  const auto told = [this](const std::string& texts) {
+    const Json document = GetJson(site_, "/api/job?job=" + job_.id + texts);
+    EXPECT_EQ(document["text_steps"], Json({9, 19, 29}));
+    std::string steps;
+    for (const Json& said : document["continuations"]) {
+      EXPECT_EQ(said["prompt"], kHostile);
+      steps += said["text"].get<std::string>() + " ";
+    }
+    return steps;
+  };
+  EXPECT_EQ(told(""), "9 29 ");
+  EXPECT_EQ(told("&texts=all"), "9 19 29 ");
+  EXPECT_EQ(told("&texts=19"), "19 ");
+  EXPECT_EQ(told("&texts=20"), "");
+  const std::string job = "/api/job?job=" + job_.id;
+  EXPECT_THAT(GetJson(site_, job + "&texts=some", 400)["error"], HasSubstr("texts: 'some'"));
+  v1::GetRequest request;
+  request.set_job(job_.id);
+  request.set_texts_of_step(19);
+  v1::GetResponse response;
+  ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::Get, request, &response).ok());
+  ASSERT_EQ(response.jobs(0).continuations_size(), 1);
+  EXPECT_EQ(response.jobs(0).continuations(0).text(), "19");
+}
+
 TEST_F(WebApi, ACurveIsAsManyPointsAsWereAskedForOfTheStepsThatWereAskedFor) {
   TrainSteps(3000);
   const std::string target = "/api/series?name=loss&job=" + job_.id;
   const Json all = GetJson(site_, target + "&points=100");
   ASSERT_EQ(all["curves"].size(), 1u);
   EXPECT_EQ(all["label"], "training loss");
+  const Json view = GetJson(site_, "/api/view?job=" + job_.id)["job"];
+  EXPECT_TRUE(view["started_at"].is_number());
+  EXPECT_EQ(all["started_at"], view["started_at"]) << "whatever steps are asked for";
   const Json& curve = all["curves"][0];
   EXPECT_EQ(curve["count"], 3001);
   EXPECT_LE(curve["steps"].size(), 202u);
@@ -287,21 +273,6 @@ TEST_F(WebApi, OfALongQueueTheFirstAreShownAndHowManyThereAre) {
   EXPECT_EQ(site["unfinished_jobs"], kOthers + 1);
 }
 
-TEST_F(WebApi, OtherWaysToRunAJobHaveTheirMemoryAndTheOneAsked) {
-  TrainSteps(1);
-  const Json advice = GetJson(site_, "/api/advice?job=" + job_.id);
-  EXPECT_EQ(advice["name"], kHostile);
-  EXPECT_EQ(advice["devices"], 1);
-  EXPECT_EQ(advice["asked"]["overrides"], "");
-  EXPECT_EQ(advice["asked"]["devices"], 1);
-  EXPECT_GT(advice["asked"]["peak_allocated_bytes"], 0);
-  EXPECT_TRUE(advice["asked"].at("energy_joules").is_null()) << "nobody has measured power";
-  EXPECT_GE(advice["considered"], 1);
-  EXPECT_TRUE(advice["asked"].contains("disturbed"));
-  for (const Json& way : advice["fitting"]) EXPECT_EQ(way.at(2), false) << "none was measured";
-  EXPECT_THAT(GetJson(site_, "/api/advice?job=j99", 404)["error"], HasSubstr("j99"));
-}
-
 TEST_F(WebApi, EachFaultIsAnErrorThatNamesItsPlace) {
   TrainSteps(1);
   const std::string job = "job=" + job_.id;
@@ -426,7 +397,7 @@ TEST_F(WebApi, PrometheusIsToldOfJobsDevicesCallsAndCommits) {
         "\ntrainctl_queue_devices 1\n", "\ntrainctl_devices{state=\"BUSY\"} 1\n",
         "\ntrainctl_rpc_total{rpc=\"Submit\",code=\"OK\"} 2\n",
         "\ntrainctl_rpc_seconds_count{rpc=\"Submit\"} 2\n",
-        "\ntrainctl_store_commit_failures_total 0\n"}) {
+        "\ntrainctl_store_commit_failures_total 0\n", "\ntrainctl_clock_jumps_total 0\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_THAT(text, testing::Not(HasSubstr("trainctl_store_commit_seconds_count 0\n")));

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <openssl/ssl.h>
 #include <sys/fsuid.h>
 #include <sys/socket.h>
 
@@ -11,7 +12,7 @@
 
 namespace trainctl::web_test {
 
-HttpClient::HttpClient(const std::string& address, uid_t user) {
+HttpClient::HttpClient(const std::string& address, uid_t user) : tls_(nullptr, SSL_free) {
   const size_t colon = address.rfind(':');
   sockaddr_in server{};
   server.sin_family = AF_INET;
@@ -25,12 +26,26 @@ HttpClient::HttpClient(const std::string& address, uid_t user) {
   EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&server), sizeof server), 0) << address;
 }
 
+HttpClient::HttpClient(const std::string& address, const std::string& ca_file)
+    : HttpClient(address) {
+  const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context(SSL_CTX_new(TLS_client_method()),
+                                                             SSL_CTX_free);
+  EXPECT_EQ(SSL_CTX_load_verify_locations(context.get(), ca_file.c_str(), nullptr), 1) << ca_file;
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  tls_.reset(SSL_new(context.get()));
+  SSL_set_fd(tls_.get(), socket_);
+  EXPECT_EQ(SSL_connect(tls_.get()), 1) << address;
+}
+
 HttpClient::~HttpClient() { close(socket_); }
 
 void HttpClient::Send(const std::string& bytes) {
   size_t sent = 0;
   while (sent < bytes.size()) {
-    const ssize_t count = send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    const char* piece = bytes.data() + sent;
+    const size_t size = bytes.size() - sent;
+    const ssize_t count = tls_ ? SSL_write(tls_.get(), piece, static_cast<int>(size))
+                               : send(socket_, piece, size, MSG_NOSIGNAL);
     if (count <= 0) return;  // the other side has ended it
     sent += static_cast<size_t>(count);
   }
@@ -38,7 +53,8 @@ void HttpClient::Send(const std::string& bytes) {
 
 bool HttpClient::Fill() {
   char piece[4096];
-  const ssize_t count = recv(socket_, piece, sizeof piece, 0);
+  const ssize_t count =
+      tls_ ? SSL_read(tls_.get(), piece, sizeof piece) : recv(socket_, piece, sizeof piece, 0);
   if (count <= 0) return false;
   received_.append(piece, static_cast<size_t>(count));
   return true;
@@ -86,10 +102,14 @@ std::string GetText(const std::string& address, const std::string& target,
   return "GET " + target + " HTTP/1.1\r\nHost: " + address + "\r\n" + more_lines + "\r\n";
 }
 
+Reply Ask(HttpClient& client, const std::string& text) {
+  client.Send(text);
+  return client.Receive();
+}
+
 Reply Get(const std::string& address, const std::string& target, const std::string& more_lines) {
   HttpClient client(address);
-  client.Send(GetText(address, target, more_lines));
-  return client.Receive();
+  return Ask(client, GetText(address, target, more_lines));
 }
 
 }  // namespace trainctl::web_test

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <map>
+#include <memory>
 #include <string>
+
+struct ssl_st;
 
 namespace trainctl::web_test {
 
@@ -20,6 +23,9 @@ class HttpClient {
   // address: "127.0.0.1:40001". user: whose the socket is (tests/rpc/user_channel.h). Fails the
   // test where nobody listens.
   explicit HttpClient(const std::string& address, uid_t user = geteuid());
+  // Over TLS, with a server that this authority (a PEM file) has certified. Fails the test where it
+  // has not.
+  HttpClient(const std::string& address, const std::string& ca_file);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
@@ -36,12 +42,16 @@ class HttpClient {
   bool Fill();
 
   int socket_ = -1;
+  std::unique_ptr<ssl_st, void (*)(ssl_st*)> tls_;  // null: without
   std::string received_;
 };
 
 // "GET /target" with the Host of the address, and a head's further lines.
 std::string GetText(const std::string& address, const std::string& target,
                     const std::string& more_lines = "");
+
+// One request of a client, as GetText; its answer.
+Reply Ask(HttpClient& client, const std::string& text);
 
 // One GET on a connection of its own.
 Reply Get(const std::string& address, const std::string& target,

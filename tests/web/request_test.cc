@@ -73,6 +73,37 @@ TEST(Guard, AnotherSitesPageIsRefused) {
   }
 }
 
+TEST(Guard, WithTlsItIsTheNamesOfTheCertificate) {
+  const std::vector<std::string> hosts = {"gpu-host", "10.0.0.7", "::1"};
+  for (const char* host : {"gpu-host:7444", "GPU-Host", "10.0.0.7:1", "[::1]:7444", "[::1]"}) {
+    EXPECT_TRUE(CheckHeaders({"GET", host, "", "", ""}, &hosts).ok()) << host;
+    const std::string origin = "https://" + std::string(host);
+    EXPECT_TRUE(CheckHeaders({"GET", host, origin, "same-origin", "cors"}, &hosts).ok()) << host;
+  }
+  for (const char* host :
+       {"evil.example:7444", "gpu-host.evil.example", "", "localhost:7444", "127.0.0.1:7444",
+        "10.0.0.71", "[::2]:7444", "[", ":7444", "gpu-host:1:2"})
+    EXPECT_FALSE(CheckHeaders({"GET", host, "", "", ""}, &hosts).ok()) << host;
+  EXPECT_FALSE(CheckHeaders({"GET", "gpu-host", "http://gpu-host", "", ""}, &hosts).ok());
+}
+
+TEST(Guard, OwnPagesAloneSignIn) {
+  const std::vector<std::string> hosts = {"gpu-host"};
+  const auto posted = [&](const char* origin, const char* site, const char* mode,
+                          std::string_view target = kSignInPath) {
+    return CheckHeaders({"POST", "gpu-host", origin, site, mode, target}, &hosts).ok();
+  };
+  EXPECT_TRUE(posted("https://gpu-host", "same-origin", "cors"));
+  EXPECT_TRUE(posted("https://gpu-host", "same-origin", "cors", kSignOutPath));
+  EXPECT_TRUE(posted("", "", "")) << "a program";
+  EXPECT_FALSE(posted("https://evil.example", "cross-site", "no-cors"));
+  EXPECT_FALSE(posted("null", "cross-site", "navigate")) << "a form";
+  EXPECT_FALSE(posted("", "cross-site", "navigate"));
+  EXPECT_FALSE(posted("https://gpu-host:1", "same-site", "cors"));
+  EXPECT_FALSE(posted("", "", "", "/api/site"));
+  EXPECT_FALSE(CheckHeaders({"POST", "localhost", "", "", "", kSignInPath}).ok()) << "without TLS";
+}
+
 TEST(Guard, OnlyMethodsThatChangeNothing) {
   for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "get", "<x>"}) {
     EXPECT_FALSE(CheckHeaders({method, "localhost", "", "", ""}).ok()) << method;

@@ -4,6 +4,7 @@
 #include "common/wire/artifact.h"
 #include "common/wire/device_fault.h"
 #include "common/wire/earlier_runs.h"
+#include "common/wire/output_removal.h"
 #include "common/wire/samples.h"
 #include "proto/trainctl.pb.h"
 #include "tests/wire/any_message.h"
@@ -59,6 +60,26 @@ RC_GTEST_PROP(RoundTrip, OfAQuestionForAnArtifact, ()) {
 RC_GTEST_PROP(RoundTrip, OfAPieceOfAnArtifact, ()) {
   const auto message = Filled<v1::ReadArtifactResponse>();
   RC_ASSERT(ToWire(*FromWire(message)).SerializeAsString() == message.SerializeAsString());
+}
+
+RC_GTEST_PROP(RoundTrip, OfAQuestionForARemoval, ()) {
+  auto message = Filled<v1::OutputsAsk>();
+  message.clear_request_id();  // of the question's way, not of the question
+  RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
+}
+
+RC_GTEST_PROP(RoundTrip, OfWhatARemovalFound, ()) {
+  auto message = Filled<v1::HostOutputs>();
+  message.clear_host();  // who tells it is known
+  const auto answer = FromWire(message);
+  RC_ASSERT(answer.ok() == (message.files() >= 0 && message.bytes() >= 0));
+  if (answer.ok()) RC_ASSERT(ToWire(*answer).SerializeAsString() == message.SerializeAsString());
+}
+
+TEST(RemovalAnswer, OfTooManyPathsIsRefused) {
+  v1::HostOutputs message;
+  for (size_t i = 0; i <= job::RemovalAnswer::kMaxLeft; ++i) message.add_left();
+  EXPECT_THAT(FromWire(message).error().message, testing::HasSubstr("101 paths"));
 }
 
 TEST(ArtifactPiece, ThatIsTooLargeIsRefused) {

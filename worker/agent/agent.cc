@@ -13,6 +13,7 @@
 #include "common/wire/device.h"
 #include "common/wire/device_fault.h"
 #include "common/wire/host_rules.h"
+#include "common/wire/output_removal.h"
 #include "common/wire/rank_key.h"
 #include "proto/trainctl.pb.h"
 #include "worker/agent/data_interface.h"
@@ -23,6 +24,9 @@
 
 namespace trainctl::agent {
 namespace {
+
+// Less than the coordinator's (server/coordinator/output_removals.h).
+constexpr std::chrono::seconds kRemovalPatience{90};
 
 // The rank that a message is about; nullopt, and a word in the log, where it names none.
 template <class Message>
@@ -63,6 +67,12 @@ Agent::Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions
                        [rules = options_.rules](const job::ArtifactQuestion& question) {
                          return agent::ReadArtifact(question, rules);
                        }),
+      output_remover_(
+          io,
+          [rules = options_.rules](const job::RemovalQuestion& question) {
+            return agent::RemoveOutputs(question, rules);
+          },
+          kRemovalPatience),
       tick_timer_(io),
       settle_timer_(io),
       uplink_(io, options_.uplink,
@@ -144,6 +154,7 @@ void Agent::Receive(const v1::CoordinatorMessage& message) {
     case v1::CoordinatorMessage::kWelcome: return Welcomed(message);
     case v1::CoordinatorMessage::kInspect: return Inspect(message.inspect());
     case v1::CoordinatorMessage::kArtifact: return ReadArtifact(message.artifact());
+    case v1::CoordinatorMessage::kOutputs: return RemoveOutputs(message.outputs());
     case v1::CoordinatorMessage::kStart:
       if (const auto key = KeyOf(message.start())) StartRank(*key, message.start());
       return;
@@ -245,6 +256,16 @@ void Agent::ReadArtifact(const v1::ArtifactAsk& ask) {
     uplink_.Send(Encode(request_id, piece));
   };
   artifact_reader_.Ask(wire::FromWire(ask), send);
+}
+
+void Agent::RemoveOutputs(const v1::OutputsAsk& ask) {
+  const auto send = [this, request_id = ask.request_id(), job = ask.job(), path = ask.path(),
+                     looks = ask.look_only()](const base::Result<job::RemovalAnswer>& removal) {
+    if (!looks && removal)
+      spdlog::info("{}: {} files of {} were removed", path, removal->files, job);
+    uplink_.Send(Encode(request_id, removal));
+  };
+  output_remover_.Ask(wire::FromWire(ask), send);
 }
 
 // ---- ranks ----

@@ -25,12 +25,14 @@
 #include "worker/agent/host_sampler.h"
 #include "worker/agent/inspection.h"
 #include "worker/agent/launch_ability.h"
+#include "worker/agent/output_remover.h"
 #include "worker/agent/uplink.h"
 #include "worker/agent/worker_folder.h"
 
 namespace trainctl::v1 {
 class ArtifactAsk;
 class InspectAsk;
+class OutputsAsk;
 class StartRank;
 }  // namespace trainctl::v1
 
@@ -85,6 +87,7 @@ class Agent {
   std::vector<std::string> RankEnvironment() const;
   void Inspect(const v1::InspectAsk& ask);
   void ReadArtifact(const v1::ArtifactAsk& ask);
+  void RemoveOutputs(const v1::OutputsAsk& ask);
 
   HeldRank& Hold(const job::RankKey& key);
   HeldRank* Find(const std::optional<job::RankKey>& key);  // nullptr: not held
@@ -112,6 +115,7 @@ class Agent {
   LaunchAbility launch_ability_;
   Inspections inspections_;
   ArtifactReader artifact_reader_;
+  OutputRemover output_remover_;
   std::map<job::RankKey, std::unique_ptr<HeldRank>> held_;
   boost::asio::steady_timer tick_timer_;
   boost::asio::steady_timer settle_timer_;

@@ -1,17 +1,12 @@
 // Reads what ranks on this host have saved, for the coordinator, which keeps their record of it
 // (common/base/saved_folder.h). No other file is served, and none of a folder that another has
-// replaced. Files are read on threads that are given up where a mount hangs; answers come on the
-// io_context's thread.
+// replaced.
 #pragma once
-
-#include <boost/asio/io_context.hpp>
-#include <chrono>
-#include <functional>
-#include <memory>
 
 #include "common/base/result.h"
 #include "common/job/host_rules.h"
 #include "common/rank/artifact.h"
+#include "worker/agent/file_threads.h"
 
 namespace trainctl::agent {
 
@@ -22,29 +17,6 @@ namespace trainctl::agent {
 base::Result<job::ArtifactPiece> ReadArtifact(const job::ArtifactQuestion& question,
                                               const job::HostRules& rules = {});
 
-class ArtifactReader {
- public:
-  using Answer = std::function<void(base::Result<job::ArtifactPiece>)>;
-  using Read = std::function<base::Result<job::ArtifactPiece>(const job::ArtifactQuestion&)>;
-
-  static constexpr size_t kMaxThreads = 4;
-  static constexpr size_t kMaxThreadsOfOwner = kMaxThreads / 2;  // one's mount may hang
-  static constexpr size_t kMaxWaiting = 64;
-  static constexpr size_t kMaxWaitingOfOwner = kMaxWaiting / 4;
-
-  // read is called on threads that may outlive this object.
-  explicit ArtifactReader(boost::asio::io_context& io, Read read,
-                          std::chrono::milliseconds patience = std::chrono::seconds(20));
-  // Waits for nothing; answers that are due never come.
-  ~ArtifactReader();
-
-  // kExhausted: too many questions wait already, or too many of this job's owner. kUnavailable: no
-  // answer within the patience.
-  void Ask(job::ArtifactQuestion question, Answer answer);
-
- private:
-  class State;
-  const std::shared_ptr<State> state_;
-};
+using ArtifactReader = FileThreads<job::ArtifactQuestion, job::ArtifactPiece>;
 
 }  // namespace trainctl::agent

@@ -4,6 +4,7 @@
 
 #include "common/wire/artifact.h"
 #include "common/wire/device_fault.h"
+#include "common/wire/output_removal.h"
 #include "common/wire/samples.h"
 #include "proto/trainctl.pb.h"
 
@@ -38,6 +39,19 @@ v1::WorkerMessage Encode(const std::string& request_id,
     *result.mutable_piece() = wire::ToWire(*piece);
   } else {
     result.set_error(piece.error().message);
+  }
+  return message;
+}
+
+v1::WorkerMessage Encode(const std::string& request_id,
+                         const base::Result<job::RemovalAnswer>& removal) {
+  v1::WorkerMessage message;
+  v1::OutputsResult& result = *message.mutable_outputs_result();
+  result.set_request_id(request_id);
+  if (removal) {
+    *result.mutable_outputs() = wire::ToWire(*removal);
+  } else {
+    result.set_error(removal.error().message);
   }
   return message;
 }

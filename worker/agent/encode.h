@@ -10,6 +10,7 @@
 #include "worker/agent/artifact_reader.h"
 #include "worker/agent/device_watch.h"
 #include "worker/agent/host_sampler.h"
+#include "worker/agent/output_remover.h"
 #include "worker/agent/rank_sampler.h"
 
 namespace trainctl::v1 {
@@ -23,6 +24,8 @@ v1::WorkerMessage Encode(const DeviceWord& word);
 v1::WorkerMessage Encode(const std::vector<job::DeviceFault>& faults);
 v1::WorkerMessage Encode(const std::string& request_id,
                          const base::Result<job::ArtifactPiece>& piece);
+v1::WorkerMessage Encode(const std::string& request_id,
+                         const base::Result<job::RemovalAnswer>& removal);
 
 // A CPU slot is used as much as its rank uses it: of its threads, and of its memory.
 job::DeviceSample SlotSample(const std::optional<RankSample>& rank, int64_t threads);

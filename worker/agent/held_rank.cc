@@ -175,6 +175,7 @@ void HeldRank::MakeRemovable() {
 
 void HeldRank::Ended(const shim::ExitRecord& record) {
   end_ = record;
+  if (record.deadline_came) deadline_.HasCome();
   if (seen_running_ && record.launch_error.empty())
     shim::AppendToEndedSpool(folder_, SampleLine(callbacks_.use(), std::nullopt));
   relay_.SetEnd(ReportOf(record), record.ended_at);

@@ -18,14 +18,19 @@ int StatusOf(base::Code code) {
   return code == base::Code::kInvalid || code == base::Code::kNotFound ? 2 : 1;
 }
 
-base::Result<job::Inspection> Inspect(const job::JobSpec& job, const InspectionPlace& place) {
+base::Result<job::Inspection> Inspect(const job::JobSpec& job, const InspectionPlace& place,
+                                      std::ostream& errors) {
   for (const job::JobPath& named : job::PathsOf(job)) {
     const base::Status within = CheckWithin(named.path, named.use, place.roots);
     if (!within)
       return base::Error{base::Code::kInvalid, named.key + ": " + within.error().message};
   }
   const base::Status enclosed = data::EncloseJob(place.roots, place.caches);
-  return enclosed ? data::Inspect(job, place.caches) : enclosed.error();
+  if (!enclosed) return enclosed.error();
+  return data::Inspect(job, place.caches, [&](const std::string& holder) {
+    errors << kInspectionNote << "waits for " << holder << ", which makes the same tokens"
+           << std::endl;
+  });
 }
 
 }  // namespace
@@ -34,7 +39,8 @@ int InspectJob(std::istream& in, const InspectionPlace& place, std::ostream& out
                std::ostream& errors) {
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const base::Result<job::JobSpec> spec = job::FromJson(text);
-  const base::Result<job::Inspection> inspection = spec ? Inspect(*spec, place) : spec.error();
+  const base::Result<job::Inspection> inspection =
+      spec ? Inspect(*spec, place, errors) : spec.error();
   if (!inspection) {
     errors << inspection.error().message << '\n';
     return StatusOf(inspection.error().code);

@@ -12,9 +12,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <sstream>
 #include <utility>
 
 #include "common/base/descriptor.h"
+#include "worker/agent/inspect_job.h"
 #include "worker/agent/spawn.h"
 
 namespace trainctl::agent {
@@ -53,9 +55,20 @@ std::vector<std::string> Command(const std::string& program,
   return command;
 }
 
-std::string WithoutLastNewline(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
+// What a program has written to stderr.
+struct Said {
+  std::string notes, faults;  // lines, without the last newline
+};
+
+Said SaidIn(const std::string& text) {
+  Said said;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_note = line.starts_with(kInspectionNote);
+    std::string& kind = is_note ? said.notes : said.faults;
+    kind += (kind.empty() ? "" : "\n") + line.substr(is_note ? kInspectionNote.size() : 0);
+  }
+  return said;
 }
 
 }  // namespace
@@ -147,7 +160,7 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
     }
     pid_ = 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Finish(output_.text);
-    const std::string said = WithoutLastNewline(errors_.text);
+    const std::string said = SaidIn(errors_.text).faults;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
       return Finish(base::Error{base::Code::kInvalid, said});
     const std::string why = said.empty() ? "" : ": " + said;
@@ -156,9 +169,11 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
   }
 
   void TimeOut() {
-    if (answer_)
-      Finish(base::Error{base::Code::kUnavailable,
-                         "trainworker --inspect took too long and was ended"});
+    if (!answer_) return;
+    const std::string did = SaidIn(errors_.text).notes;
+    Finish(base::Error{
+        base::Code::kUnavailable,
+        "trainworker --inspect took too long and was ended" + (did.empty() ? "" : ": " + did)});
   }
 
   void Finish(base::Result<std::string> result) {

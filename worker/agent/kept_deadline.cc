@@ -8,16 +8,10 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "worker/shim/deadline_file.h"
 
 namespace trainctl::agent {
 namespace {
-
-constexpr int64_t kMaxDeadlineBytes = 16 << 10;
-
-// Of a record that is damaged the members that are missing are left alone.
-void ReadInto(const nlohmann::json& json, const char* key, int64_t* value) {
-  if (json.contains(key) && json[key].is_number_integer()) *value = json[key].get<int64_t>();
-}
 
 std::string Text(const nlohmann::json& json, const char* key) {
   return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
@@ -26,23 +20,30 @@ std::string Text(const nlohmann::json& json, const char* key) {
 }  // namespace
 
 KeptDeadline::KeptDeadline(std::string folder, const base::Clock& clock)
-    : file_(std::move(folder) + "/deadline.json"), clock_(clock) {}
+    : folder_(std::move(folder)), clock_(clock) {}
 
 void KeptDeadline::Read() {
-  const base::Result<std::string> text = base::ReadFile(file_, kMaxDeadlineBytes);
-  if (!text) return;
-  const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
-  if (!json.is_object()) return;
-  job::Deadline read;
-  int64_t at = clock_.Wall();
-  ReadInto(json, "at", &at);
-  ReadInto(json, "grace_us", &read.grace_us);
+  const base::Result<shim::DeadlineFile> file = shim::ReadDeadline(folder_, clock_);
+  if (!file && file.error().code == base::Code::kNotFound) return;
+  const nlohmann::json json = file ? nlohmann::json::parse(file->text, nullptr, false) : "";
+  if (!json.is_object()) {
+    fault_ =
+        file ? shim::DeadlinePath(folder_) + " is damaged: it is no JSON" : file.error().message;
+    return spdlog::error("{}: the coordinator's next word counts, or what the shim read before",
+                         fault_);
+  }
+  at_ = file->at;
+  job::Deadline read{.grace_us = file->grace_us};
   read.outcome = job::ParseOutcome(Text(json, "outcome")).value_or(read.outcome);
   if (!job::IsOfDeadline(read.outcome)) read.outcome = job::Outcome::kLeaseEnded;
   read.message = Text(json, "message");
   has_come_ = json.contains("has_come") && json["has_come"] == true;
-  at_ = clock_.Steady() + (at - clock_.Wall());
   deadline_ = std::move(read);
+}
+
+void KeptDeadline::HasCome() {
+  has_come_ = is_told_ = true;
+  if (!deadline_ && !fault_.empty()) deadline_ = job::Deadline{.message = fault_};
 }
 
 void KeptDeadline::Set(const std::optional<job::Deadline>& deadline) {
@@ -53,8 +54,9 @@ void KeptDeadline::Set(const std::optional<job::Deadline>& deadline) {
     return Write();
   }
   std::error_code error;
-  std::filesystem::remove(file_, error);
-  if (error) spdlog::error("{} can't be removed: {}", file_, error.message());
+  const std::string path = shim::DeadlinePath(folder_);
+  std::filesystem::remove(path, error);
+  if (error) spdlog::error("{} can't be removed: {}", path, error.message());
 }
 
 std::optional<job::Deadline> KeptDeadline::Come() {
@@ -70,11 +72,15 @@ std::optional<job::Deadline> KeptDeadline::Passed() const {
 
 void KeptDeadline::Write() const {
   const nlohmann::json json = {{"at", clock_.Wall() + (at_ - clock_.Steady())},
+                               {"steady_at", at_},
                                {"grace_us", deadline_->grace_us},
                                {"outcome", std::string(job::Name(deadline_->outcome))},
                                {"message", deadline_->message},
                                {"has_come", has_come_}};
-  if (const base::Status written = base::WriteFileAtomically(file_, json.dump() + "\n"); !written)
+  const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (const base::Status written =
+          base::WriteFileAtomically(shim::DeadlinePath(folder_), text + "\n");
+      !written)
     spdlog::error("{}", written.error().message);
 }
 

@@ -137,6 +137,7 @@ std::optional<shim::ExitRecord> ParseExitRecord(const std::string& text) {
   for (const nlohmann::json& pid : json.value("leftover_pids", nlohmann::json::array())) {
     if (pid.is_number_integer()) record.leftover_pids.push_back(pid.get<pid_t>());
   }
+  record.deadline_came = Get<bool>(json, "deadline_came", false);
   record.boot_id = Get<std::string>(json, "boot_id", "");
   record.ended_at = Get<int64_t>(json, "ended_at", 0);
   return record;

@@ -68,6 +68,7 @@ std::string ToJson(const ExitRecord& record) {
   json.Text("note", record.note);
   if (record.lost_log_bytes > 0) json.Number("lost_log_bytes", record.lost_log_bytes);
   if (!record.leftover_pids.empty()) json.Raw("leftover_pids", ListOf(record.leftover_pids));
+  if (record.deadline_came) json.Raw("deadline_came", "true");
   json.Text("boot_id", record.boot_id);
   json.Number("ended_at", record.ended_at);
   return json.Finish();

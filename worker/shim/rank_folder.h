@@ -1,7 +1,8 @@
 // The folder of one rank of one attempt: the whole contract between shim and worker, so that a
 // restarted worker knows all from it.
 //   plan.json          what the rank runs (the worker writes it)
-//   deadline.json      until when it may run (the worker writes it: kept_deadline.h)
+//   deadline.json      until when it may run (the worker writes it, both read it:
+//                      deadline_file.h)
 //   scratch            a folder of the rank's own (the worker makes it)
 //   shim.lock          held by the shim with flock(2) as long as it lives
 //   shim.sock          where the shim listens (control_socket.h)
@@ -17,9 +18,11 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -27,6 +30,8 @@
 #include "common/base/result.h"
 
 namespace trainctl::shim {
+
+inline constexpr std::string_view kDeadlineFile = "deadline.json";
 
 // {"pid","start_time","session","boot_id","cgroup"}
 struct PidRecord {
@@ -39,7 +44,8 @@ struct PidRecord {
 };
 
 // {"exit_code" or "signal" or neither, "oom_killed", "launch_error", "worker_fault", "note",
-// "lost_log_bytes", "leftover_pids", "boot_id", "ended_at"}; empty ones are left out.
+// "lost_log_bytes", "leftover_pids", "deadline_came", "boot_id", "ended_at"}; empty ones are left
+// out.
 struct ExitRecord {
   std::optional<int> exit_code;
   std::optional<int> signal;
@@ -51,6 +57,7 @@ struct ExitRecord {
   int64_t lost_log_bytes = 0;        // at the log's end: the disk was full
   std::vector<pid_t> leftover_pids;  // could not be ended in time (uninterruptible sleep): the tree
                                      // is not proven gone
+  bool deadline_came = false;        // the shim asked it to end, since no worker kept its deadline
   std::string boot_id;
   base::WallMicros ended_at = 0;
 };

@@ -51,6 +51,7 @@ std::string NameOf(const std::string& folder) {
 Shim::Shim(ShimOptions options, const base::Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
+      rank_deadline_(options_.folder, clock),
       log_(options_.folder, options_.log),
       spool_(options_.folder, options_.spool) {}
 
@@ -179,6 +180,7 @@ int Shim::PollTimeoutMs() const {
   if (stage_ == Stage::kTerminating) wake_in((deadline_ - now) / 1000 + 1);
   if (launch_deadline_ != 0) wake_in((launch_deadline_ - now) / 1000 + 1);
   if (log_.stalled() || spool_.stalled()) wake_in(kRetryIntervalMs);
+  if (MayRunOn()) wake_in(rank_deadline_.WaitMs(control_->connection() >= 0));
   return static_cast<int>(timeout_ms);
 }
 
@@ -241,6 +243,19 @@ void Shim::Tell() {
   told_log_bytes_ = log_.end();
 }
 
+// The rank has not ended, and nobody has asked it to.
+bool Shim::MayRunOn() const {
+  return stage_ == Stage::kRunning && rank_ && exit_.ended_at == 0 && exit_.launch_error.empty();
+}
+
+void Shim::KeepDeadline() {
+  if (!MayRunOn()) return;
+  const std::optional<double> grace_seconds = rank_deadline_.Come(control_->connection() >= 0);
+  if (!grace_seconds) return;
+  exit_.deadline_came = true;
+  Terminate(*grace_seconds);
+}
+
 // A second call may shorten the grace, never lengthen it.
 void Shim::Terminate(double grace_seconds) {
   if (stage_ == Stage::kKilling || stage_ == Stage::kGone || !rank_) return;
@@ -279,6 +294,7 @@ void Shim::Advance() {
   Reap();
   CheckLaunch();
   RetryFiles();
+  KeepDeadline();
   const bool rank_ended = !rank_ || exit_.ended_at != 0 || !exit_.launch_error.empty();
   const bool grace_over = stage_ == Stage::kTerminating && clock_.Steady() >= deadline_;
   if (exit_.ended_at != 0 && drain_deadline_ == 0) drain_deadline_ = clock_.Steady() + kDrainMicros;

@@ -8,6 +8,9 @@
 // exit.json. The rank never waits for the shim's files: see log_file.h and spool.h for what is
 // dropped when.
 //
+// It keeps the rank's deadline where no worker does (rank_deadline.h): the rank is asked to end
+// then. exit.json says so, since the next worker is to tell why.
+//
 // Nothing of what was said is cut off. A rank that has reported its outcome gets no SIGTERM: it is
 // about to end, and the grace bounds it. What a rank leaves behind may write on for a moment.
 #pragma once
@@ -21,6 +24,7 @@
 #include "worker/shim/cgroup_leaf.h"
 #include "worker/shim/control_socket.h"
 #include "worker/shim/log_file.h"
+#include "worker/shim/rank_deadline.h"
 #include "worker/shim/rank_folder.h"
 #include "worker/shim/rank_process.h"
 #include "worker/shim/spool.h"
@@ -71,6 +75,8 @@ class Shim {
   bool Drains();
   void RetryFiles();
 
+  bool MayRunOn() const;
+  void KeepDeadline();
   void Terminate(double grace_seconds);
   void Reap();
   void Advance();
@@ -84,6 +90,7 @@ class Shim {
   std::optional<ControlSocket> control_;
   std::optional<RankProcess> rank_;
   std::optional<CgroupLeaf> leaf_;
+  RankDeadline rank_deadline_;
   LogFile log_;
   Spool spool_;
   LineBuffer messages_{kMaxLineBytes};

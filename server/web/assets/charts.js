@@ -45,11 +45,11 @@ const axisOptions = (format) => ({
 // The mean of what came, weighed down by age; the first points are not drawn towards 0.
 function smoothed(points, weight) {
   let sum = 0, weights = 0;
-  return points.map(({ x, y }) => {
-    if (!Number.isFinite(y)) return { x, y };
-    sum = sum * weight + y * (1 - weight);
+  return points.map((point) => {
+    if (!Number.isFinite(point.y)) return point;
+    sum = sum * weight + point.y * (1 - weight);
     weights = weights * weight + (1 - weight);
-    return { x, y: sum / weights };
+    return { ...point, y: sum / weights };
   });
 }
 
@@ -164,13 +164,27 @@ function marksNear(chart, x) {
   return (chart.marks ?? []).filter(isNear).map((mark) => mark.text).slice(0, 6);
 }
 
+// The first and last step among what is drawn from x to x; null: nothing is.
+function stepsBetween(chart, axis, first, last) {
+  if (axis === "step") return [first, last].map((x) => Math.max(0, Math.round(x)));
+  const steps = chart.data.datasets.flatMap((line) => line.data)
+    .filter(({ x }) => x >= first && x <= last).map(({ step }) => step);
+  steps.sort((one, other) => one - other);
+  return steps.length === 0 ? null : [steps[0], steps[steps.length - 1]];
+}
+
 // chart.draw(curves, {title, unit, log, smoothing, axis, marks, range}): curves are [{label,
-// points: [{x, y}], count}]; range: {x: [least, most], y: …}, else what the points need.
-// onZoom(first, last): somebody dragged over these steps.
+// points: [{x, y, step}], count}]; range: {x: [least, most], y: …}, else what the points need.
+// onZoom(first, last): somebody dragged over these steps, or over their time.
 export function curveChart(place, title, onZoom = null) {
   const { figure, name, note, canvas, plot, showTable } = frame(place, title, "");
   let chart = null, axis = "step";
-  if (canvas && onZoom) dragOver(plot, () => (axis === "step" ? chart : null), onZoom);
+  if (canvas && onZoom) {
+    dragOver(plot, () => chart, (first, last) => {
+      const steps = stepsBetween(chart, axis, first, last);
+      if (steps) onZoom(...steps);
+    });
+  }
   return {
     figure,
     draw(curves, wanted) {
@@ -231,7 +245,8 @@ export function curveChart(place, title, onZoom = null) {
   };
 }
 
-function dragOver(plot, chartNow, onZoom) {
+// onDrag(first, last): over these values of x.
+function dragOver(plot, chartNow, onDrag) {
   const band = element("div", { class: "drag", hidden: true });
   plot.append(band);
   let begin = null;
@@ -251,8 +266,8 @@ function dragOver(plot, chartNow, onZoom) {
     const [first, last] = [begin, x(event)].sort((one, other) => one - other);
     const chart = chartNow();
     if (begin !== null && !band.hidden && chart) {
-      const step = (pixel) => Math.max(0, Math.round(chart.scales.x.getValueForPixel(pixel)));
-      onZoom(step(first), step(last));
+      const value = (pixel) => chart.scales.x.getValueForPixel(pixel);
+      onDrag(value(first), value(last));
     }
     begin = null;
     band.hidden = true;
@@ -267,6 +282,7 @@ export function curvesOf(series, axis, start, label) {
     points: curve.steps.map((step, i) => ({
       x: axis === "time" ? (curve.times[i] ?? start) - start : step,
       y: curve.values[i] ?? NaN,
+      step,
     })),
   }));
 }
@@ -275,9 +291,7 @@ export function curvesOf(series, axis, start, label) {
 // compared.
 export function onePhase(series) {
   const phases = new Set(series.curves.map((curve) => curve.phase));
-  const wanted = series.metric === "memory_peak_allocated_bytes"
-    ? "after_optimizer_step" : "after_forward";
-  const shown = phases.has(wanted) ? wanted : series.curves[0]?.phase;
+  const shown = phases.has(series.phase) ? series.phase : series.curves[0]?.phase;
   return { ...series, curves: series.curves.filter((curve) => curve.phase === shown) };
 }
 

@@ -30,7 +30,11 @@ export function live(path, parameters, show) {
     tell(null);
     show(JSON.parse(event.data));
   };
-  source.onerror = () => { state.textContent = "not connected, trying again"; };
+  source.onerror = () => {
+    const over = source.readyState === EventSource.CLOSED;
+    state.textContent = over ? "" : "not connected, trying again";
+    if (over) ask(`/api/${path}`, parameters).catch((problem) => tell(problem.message));
+  };
   source.addEventListener("problem", (event) => {
     source.close();
     state.textContent = "";
@@ -50,6 +54,14 @@ document.querySelector(`header nav a[href="${location.pathname}"]`)
   ?.setAttribute("aria-current", "page");
 
 export const at = (id) => document.getElementById(id);
+
+// Only with TLS has a browser signed in.
+const signOut = at("sign-out");
+signOut.hidden = location.protocol !== "https:";
+signOut.addEventListener("click", async () => {
+  await fetch("/api/sign-out", { method: "POST" }).catch(() => null);
+  location.assign("/");
+});
 
 // element("td", {class: "number"}, "text", child …); null children are left out.
 export function element(name, attributes = {}, ...children) {

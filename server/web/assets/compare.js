@@ -5,7 +5,7 @@ import {
 } from "/assets/common.js";
 import { askSeries, curveChart, curvesOf, onePhase } from "/assets/charts.js";
 
-let metrics = [];
+let metrics = [], firstMetric = "";
 let comparison = null, base = 0, curves = [];
 const chart = curveChart(at("curves"), "Curves", zoom);
 chart.figure.classList.add("tall");
@@ -20,7 +20,7 @@ function readAddress() {
   at("metric").replaceChildren(
     ...metrics.map((metric) => element("option", { value: metric.name }, metric.label)));
   const wanted = metrics.find((metric) => metric.name === asked.get("metric"));
-  at("metric").value = wanted?.name ?? "loss";
+  at("metric").value = wanted?.name ?? firstMetric;
   at("log").checked = asked.has("log");
   at("axis").value = asked.get("axis") === "time" ? "time" : "step";
   at("smoothing").value = asked.get("smoothing") ?? 0;
@@ -31,7 +31,7 @@ function readAddress() {
 function writeAddress() {
   const selection = {
     job: words(), base: base > 0 ? comparison.jobs[base].id : null,
-    metric: at("metric").value === "loss" ? null : at("metric").value,
+    metric: at("metric").value === firstMetric ? null : at("metric").value,
     log: at("log").checked ? 1 : null,
     axis: at("axis").value === "time" ? "time" : null,
     smoothing: Number(at("smoothing").value) || null,
@@ -115,7 +115,7 @@ function draw() {
   const axis = at("axis").value;
   const drawn = curves.flatMap((series) => {
     const first = { ...series, curves: series.curves.slice(0, 1) };
-    const start = first.curves[0].times[0] ?? 0;
+    const start = series.started_at ?? first.curves[0].times[0] ?? 0;
     return curvesOf(first, axis, start, ({ rank }) => (
       `${series.name} (${series.job})`
       + (rank === null || series.curves.length === 1 ? "" : `, rank ${rank}`)));
@@ -149,6 +149,8 @@ for (const id of ["from", "to"])
   at(id).addEventListener("change", () => { writeAddress(); guarded(readCurves); });
 at("whole").addEventListener("click", () => zoom("", ""));
 guarded(async () => {
-  metrics = (await ask("/api/metrics", {})).metrics;
+  const known = await ask("/api/metrics", {});
+  metrics = known.metrics;
+  firstMetric = known.charts[0].metrics[0];
   await compare(readAddress());
 });

@@ -10,17 +10,8 @@ const job = new URLSearchParams(location.search).get("job") ?? "";
 const refreshMillis = 3000;
 const keptLog = 300000;  // characters
 const markedEvents = 60;
-const wantedCharts = [
-  ["Loss", ["loss", "val_loss"]], ["Learning rate", ["lr"]],
-  ["Tokens per second", ["tokens_per_second"]], ["Seconds per step", ["step_seconds"]],
-  ["Own work of the ranks in a step", ["work_seconds"]], ["Gradient norm", ["grad_norm"]],
-  ["Memory of the ranks after the forward pass", ["memory_allocated_bytes"]],
-  ["Peak memory of the ranks", ["memory_peak_allocated_bytes"]],
-  ["GPU memory used", ["gpu_memory_used_bytes"]], ["GPU utilization", ["gpu_utilization_percent"]],
-  ["GPU power", ["gpu_power_watts"]],
-  ["CPU of the ranks", ["rank_cpu_percent"]],
-  ["Host memory of the ranks", ["rank_memory_used_bytes"]],
-];
+const wantedCharts = ask("/api/metrics", {}).then((known) => known.charts);
+wantedCharts.catch(() => {});  // who waits for them says so
 
 let detail = null, view = null;
 const charts = new Map();
@@ -93,7 +84,8 @@ function showDetail() {
     cells: [cell(formatNumber(said.step), "number"), cell(said.prompt, "name"),
       cell(said.text, "name")],
   })));
-  at("texts-part").hidden = detail.continuations.length === 0;
+  showTextSteps();
+  at("texts-part").hidden = detail.text_steps.length === 0;
   const settings = rowsOf(detail.job, "", []);
   showRows(at("settings"), settings.map(([key, value]) => ({
     key, cells: [element("th", { scope: "row" }, key), cell(settingText(key, value), "name")],
@@ -101,6 +93,18 @@ function showDetail() {
   drawMemory(detail.memory);
   showChoices(at("rank"), Math.max(1, detail.devices));
   showChoices(at("attempt"), detail.attempts.length, 1);
+}
+
+// Behind what is always there; what was chosen stays chosen while it is kept.
+function showTextSteps() {
+  const select = at("texts-of"), was = select.value;
+  const steps = [...select.options].slice(2);
+  if (steps.map((step) => Number(step.value)).join() === detail.text_steps.join()) return;
+  for (const step of steps) step.remove();
+  select.append(...detail.text_steps.map(
+    (step) => element("option", { value: step }, `step ${formatNumber(step)}`)));
+  select.value = was;
+  if (select.selectedIndex < 0) select.selectedIndex = 0;
 }
 
 function showChoices(select, count, first = 0) {
@@ -121,8 +125,8 @@ function chosen() {
   };
 }
 
-// Where a time stands among the steps, and a step in time, by the points of the loss; between them
-// on a straight line.
+// Where a time stands among the steps, and a step in time, by the points of the first curve;
+// between them on a straight line.
 function between(from, to, value) {
   if (from.length === 0) return null;
   const next = from.findIndex((one) => one >= value);
@@ -135,7 +139,7 @@ function between(from, to, value) {
 // Events, attempts and texts where they belong on the axis of the curves.
 function marks() {
   if (!detail || !at("marks").checked) return [];
-  const curve = charts.get("Loss")?.series[0]?.curves[0];
+  const curve = charts.get(0)?.series[0]?.curves[0];
   const start = view.started_at ?? 0, overTime = at("axis").value === "time";
   const ofTime = (time) => {
     if (overTime) return Math.max(0, time - start);
@@ -152,18 +156,21 @@ function marks() {
       { x: ofTime(time), text: `attempt ${attempt} begins`, kind: "attempt" })),
     ...detail.events.slice(-markedEvents).map(({ time, text }) => (
       { x: ofTime(time), text: text.slice(0, 90), kind: "event" })),
-    ...texts.map((step) => (
-      { x: ofStep(step), text: `texts of step ${formatNumber(step)} (below)`, kind: "text" })),
+    ...texts.map((step) => ({  // of so many done steps, of which the last has the point before
+      x: ofStep(Math.max(0, step - 1)),
+      text: `texts of step ${formatNumber(step)} (below)`,
+      kind: "text",
+    })),
   ].filter((mark) => mark.x !== null && Number.isFinite(mark.x));
 }
 
-function chartOf(title) {
-  if (!charts.has(title)) {
+function chartOf(place, title) {
+  if (!charts.has(place)) {
     const chart = curveChart(at("curves"), title, zoom);
-    chart.figure.style.order = wantedCharts.findIndex(([name]) => name === title);
-    charts.set(title, { chart, series: [] });
+    chart.figure.style.order = place;
+    charts.set(place, { chart, series: [] });
   }
-  return charts.get(title);
+  return charts.get(place);
 }
 
 function drawOne({ chart, series }) {
@@ -189,25 +196,29 @@ function zoom(first, last) {
 }
 
 // Those that the job has none of are asked for as well: it costs nothing, and the first curve need
-// not wait for the list of what there is.
+// not wait for the list of what the job has.
 async function readCurves() {
   const range = { from: at("from").value, to: at("to").value };
-  for (const [title, names] of wantedCharts) {
-    const answers = await Promise.all(names.map((name) => askSeries(job, name, range)));
+  for (const [place, { title, metrics }] of (await wantedCharts).entries()) {
+    const answers = await Promise.all(metrics.map((name) => askSeries(job, name, range)));
     const series = answers.map(onePhase).filter((one) => one.curves.length > 0);
-    if (series.length === 0 && !charts.has(title)) continue;
-    const chart = chartOf(title);
+    if (series.length === 0 && !charts.has(place)) continue;
+    const chart = chartOf(place, title);
     chart.series = series;
     drawOne(chart);
   }
 }
 
 async function readDetail() {
-  detail = await ask("/api/job", { job });
+  const texts = at("texts-of").value;
+  const answer = await ask("/api/job", { job, texts });
+  if (texts !== at("texts-of").value) return;  // another choice is asked for
+  detail = answer;
   showDetail();
   drawAll();  // the marks are of the detail
 }
 
+at("texts-of").addEventListener("change", () => guarded(readDetail));
 for (const id of ["log", "smoothing", "axis", "marks"])
   at(id).addEventListener("input", drawAll);
 for (const id of ["from", "to"]) at(id).addEventListener("change", () => guarded(readCurves));
@@ -233,8 +244,11 @@ at("advice").addEventListener("toggle", () => guarded(async () => {
     + "Each trains the same: rows, steps, global batch and learning rate stay."
     + (advice.asked.energy_joules === null ? ""
       : " Energy: of the devices alone, at the power that runs on them measured.");
-  at("excluded").replaceChildren(...advice.excluded.map(
-    ({ reason, ways }) => element("li", {}, `Left out, ${formatNumber(ways)}: ${reason}.`)));
+  const leftOut = Object.entries(advice.devices_left_out).map(([why, count]) => `${count} ${why}`);
+  at("excluded").replaceChildren(
+    ...(leftOut.length > 0 ? [element("li", {}, `Devices left out: ${leftOut.join(", ")}.`)] : []),
+    ...advice.excluded.map(
+      ({ reason, ways }) => element("li", {}, `Left out, ${formatNumber(ways)}: ${reason}.`)));
   drawAdvice(advice);
   at("ways").querySelector("details").open = true;
 }));

@@ -12,8 +12,6 @@
 namespace trainctl::data {
 namespace {
 
-constexpr size_t kMostTold = 3;
-
 base::Status Look(const images::PictureFile& file) {
   try {
     const auto picture = images::DecodeFile(file);
@@ -26,22 +24,21 @@ base::Status Look(const images::PictureFile& file) {
 
 }  // namespace
 
-base::Result<std::vector<BrokenPicture>> FindBroken(std::span<const images::PictureFile> files,
-                                                    int threads,
+base::Result<std::vector<BrokenPicture>> FindBroken(const PictureList& files, int threads,
                                                     const std::function<void(int64_t)>& progress) {
   std::vector<BrokenPicture> broken;
   base::Status status = base::Ok{};
   std::mutex mutex;
-  std::atomic<size_t> next = 0;
+  std::atomic<int64_t> next = 0;
   const auto look = [&](bool tells) {
-    for (size_t row = next++; row < files.size(); row = next++) {
-      if (tells) progress(static_cast<int64_t>(row));
+    for (int64_t row = next++; row < files.size(); row = next++) {
+      if (tells) progress(row);
       const base::Status seen = Look(files[row]);
       if (seen) continue;
       const base::Error& error = seen.error();
       const std::lock_guard lock(mutex);
       if (error.code == base::Code::kInvalid) {
-        broken.push_back({static_cast<int64_t>(row), error.message});
+        broken.push_back({row, error.message});
         continue;
       }
       status = base::Error{error.code, "row " + std::to_string(row) + ": " + error.message};
@@ -53,7 +50,7 @@ base::Result<std::vector<BrokenPicture>> FindBroken(std::span<const images::Pict
   look(true);
   for (std::thread& other : others) other.join();
   if (!status) return status.error();
-  if (!files.empty()) progress(std::ssize(files));
+  if (!files.empty()) progress(files.size());
   std::ranges::sort(broken, {}, &BrokenPicture::row);
   return broken;
 }
@@ -65,11 +62,11 @@ std::string DigestWithout(const std::string& digest, std::span<const BrokenPictu
   return files::Digest(std::as_bytes(std::span(text)));
 }
 
-std::string BrokenText(std::span<const BrokenPicture> broken) {
+std::string BrokenText(std::span<const BrokenPicture> broken, size_t most_told) {
   std::string text;
-  for (const BrokenPicture& picture : broken.first(std::min(broken.size(), kMostTold)))
+  for (const BrokenPicture& picture : broken.first(std::min(broken.size(), most_told)))
     text += "\n  row " + std::to_string(picture.row) + ": " + picture.why;
-  return broken.size() > kMostTold ? text + "\n  …" : text;
+  return broken.size() > most_told ? text + "\n  …" : text;
 }
 
 }  // namespace trainctl::data

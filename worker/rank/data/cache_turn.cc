@@ -38,8 +38,7 @@ std::string NameIn(int fd) {
 }
 
 // Whether the lock is had in the end.
-bool Lock(int fd, const CacheTurn::Progress& waits, const TurnTalk& talk,
-          const TurnPatience& patience) {
+bool Lock(int fd, const CacheTurn::Progress& waits, const TurnTalk& talk) {
   std::optional<int64_t> told;
   Clock::time_point moved = Clock::now();
   for (int polls = 0; ::flock(fd, LOCK_EX | LOCK_NB) != 0; ++polls) {
@@ -51,23 +50,23 @@ bool Lock(int fd, const CacheTurn::Progress& waits, const TurnTalk& talk,
       moved = Clock::now();
       if (told && waits) waits(*told);
     }
-    const bool stands = Clock::now() - moved >= std::chrono::milliseconds(patience.standstill_ms);
+    const bool stands =
+        Clock::now() - moved >= std::chrono::milliseconds(talk.patience.standstill_ms);
     if (stands && polls > 0) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(patience.poll_ms));
+    std::this_thread::sleep_for(std::chrono::milliseconds(talk.patience.poll_ms));
   }
   return true;
 }
 
 }  // namespace
 
-CacheTurn::CacheTurn(const std::string& path, const Progress& waits, const TurnTalk& talk,
-                     const TurnPatience& patience)
+CacheTurn::CacheTurn(const std::string& path, const Progress& waits, const TurnTalk& talk)
     : path_(path + ".turn") {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd_ < 0) return;
-  if (Lock(fd_, waits, talk, patience)) {
+  if (Lock(fd_, waits, talk)) {
     TellName(talk.name);
     return;
   }

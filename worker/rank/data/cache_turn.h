@@ -14,11 +14,17 @@ struct TurnPatience {
   int64_t standstill_ms = 60'000;
 };
 
-// What those who wait for a turn are told.
+// Of who is asked for an answer in a few seconds: it rather makes the tokens twice.
+inline constexpr TurnPatience kHurried = {.standstill_ms = 2'000};
+
+// Called once, as soon as another's turn makes this process wait: that one's name, of this host.
+using WaitsFor = std::function<void(const std::string& holder)>;
+
+// What those who wait for a turn are told, and how long they wait.
 struct TurnTalk {
   std::string name = {};  // of this process while it has the turn: "j12 (process 345)"
-  // Called once, as soon as another's turn makes this process wait: that one's name, of this host.
-  std::function<void(const std::string& holder)> waits_for = {};
+  WaitsFor waits_for = {};
+  TurnPatience patience = {};
 };
 
 // A turn at making a file, from the constructor, which waits for who has it, to the destructor.
@@ -29,8 +35,7 @@ class CacheTurn {
   using Progress = std::function<void(int64_t done_bytes)>;
 
   // Locks "<path>.turn", and removes it in the end. While it waits it tells what the holder tells.
-  CacheTurn(const std::string& path, const Progress& waits, const TurnTalk& talk = {},
-            const TurnPatience& patience = {});
+  CacheTurn(const std::string& path, const Progress& waits, const TurnTalk& talk = {});
   ~CacheTurn();
   CacheTurn(const CacheTurn&) = delete;
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/job/data_format.h"
-#include "worker/rank/data/csv_rows.h"
+#include "worker/rank/data/broken_pictures.h"
 #include "worker/rank/images/decode.h"
 
 namespace trainctl::data {
@@ -25,8 +25,9 @@ base::Status Look(const images::PictureFile& file, bool decodes) {
   const std::string& path = file.path;
   std::error_code error;
   if (fs::is_regular_file(path, error)) return base::Ok{};
-  const std::string why = error ? error.message() : (fs::exists(path) ? "no file" : "no such file");
-  return base::Error{base::Code::kNotFound, path + ": " + why};
+  if (error) return base::Error{base::Code::kNotFound, path + ": " + error.message()};
+  if (!fs::exists(path, error)) return base::Error{base::Code::kNotFound, path + ": no such file"};
+  return base::Error{base::Code::kInvalid, path + ": no regular file"};  // as DecodeFile has it
 }
 
 images::PictureFile PictureAt(const std::string& path, const PictureSource& source) {
@@ -80,13 +81,6 @@ base::Result<std::string> CaptionsFile(const std::string& path) {
                      path + ": neither metadata.jsonl nor metadata.csv lies in this folder"};
 }
 
-base::Result<int64_t> ReadCaptionRows(std::string_view text, const std::string& source,
-                                      std::optional<int64_t> max_rows, const TakeRow& take,
-                                      const RowProgress& progress) {
-  return source.ends_with(".csv") ? ReadCsvRows(text, source, max_rows, take, progress)
-                                  : ReadJsonRows(text, source, max_rows, take, progress);
-}
-
 base::Result<images::PictureFile> PictureOf(const job::DataSpec& data, const files::JsonObject& row,
                                             const PictureSource& source) {
   const bool is_imagefolder =
@@ -100,14 +94,14 @@ base::Result<images::PictureFile> PictureOf(const job::DataSpec& data, const fil
   return PictureAt(row.Text(key), source);
 }
 
-base::Result<PictureCounts> CheckPictures(std::span<const images::PictureFile> files,
-                                          job::OnBrokenPicture on_broken,
+base::Result<PictureCounts> CheckPictures(const PictureList& files, job::OnBrokenPicture on_broken,
                                           const PictureSample& sample) {
-  const int64_t rows = std::ssize(files);
+  const int64_t rows = files.size();
   const int64_t looked_at = std::min(rows, sample.most_found);
   const int64_t decoded = std::min(looked_at, sample.most_decoded);
   PictureCounts counts;
   int64_t bad = 0;
+  bool can_be_left_out = false;
   std::string told;
   for (int64_t i = 0; i < looked_at; ++i) {
     const int64_t row = i * rows / looked_at;
@@ -121,17 +115,21 @@ base::Result<PictureCounts> CheckPictures(std::span<const images::PictureFile> f
       ++counts.broken;
       continue;
     }
-    if (++bad <= sample.most_told) told += "\n  row " + std::to_string(row) + ": " + fault.message;
+    can_be_left_out = can_be_left_out || fault.code == base::Code::kInvalid;
+    const std::string place = sample.has_all_rows ? "row " + std::to_string(row) + ": " : "";
+    if (++bad <= sample.most_told) told += "\n  " + place + fault.message;
   }
   if (bad == 0 && rows > 0 && counts.broken == rows) {
     return base::Error{base::Code::kInvalid,
                        "none of the " + std::to_string(rows) + " pictures can be read"};
   }
   if (bad == 0) return counts;
-  return base::Error{base::Code::kInvalid,
-                     std::to_string(bad) + " of " + std::to_string(looked_at) +
-                         " pictures that were looked at can't be read (rows from 0):" + told +
-                         (bad > sample.most_told ? "\n  …" : "")};
+  return base::Error{base::Code::kInvalid, std::to_string(bad) + " of " +
+                                               std::to_string(looked_at) +
+                                               " pictures that were looked at can't be read" +
+                                               std::string(can_be_left_out ? kSkipHint : "") +
+                                               (sample.has_all_rows ? " (rows from 0):" : ":") +
+                                               told + (bad > sample.most_told ? "\n  …" : "")};
 }
 
 }  // namespace trainctl::data

@@ -2,16 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "common/base/result.h"
 #include "common/job/job.h"
 #include "common/model/model_shape.h"
-#include "worker/rank/data/json_rows.h"
+#include "worker/rank/data/picture_list.h"
 #include "worker/rank/data/picture_spool.h"
+#include "worker/rank/files/json_object.h"
 #include "worker/rank/images/picture_file.h"
 
 namespace trainctl::data {
@@ -31,11 +30,6 @@ base::Result<Placeholders> PlaceholdersOf(const job::DataSpec& data, const job::
 // kNotFound: a folder that holds neither.
 base::Result<std::string> CaptionsFile(const std::string& path);
 
-// Of a file by its name: CSV, else JSON as ReadJsonRows.
-base::Result<int64_t> ReadCaptionRows(std::string_view text, const std::string& source,
-                                      std::optional<int64_t> max_rows, const TakeRow& take,
-                                      const RowProgress& progress);
-
 // Where the pictures of rows are.
 struct PictureSource {
   std::string rows_file;          // whose folder paths begin in
@@ -53,8 +47,12 @@ base::Result<images::PictureFile> PictureOf(const job::DataSpec& data, const fil
 struct PictureSample {
   int64_t most_found = 20'000;  // is there such a file?
   int64_t most_decoded = 64;
-  int64_t most_told = 3;  // of those that are bad
+  int64_t most_told = 3;     // of those that are bad
+  bool has_all_rows = true;  // else they have no numbers that say anything
 };
+
+// Of rows that are a sample themselves: an answer is wanted soon, also where files are far away.
+inline constexpr PictureSample kOfSample = {.most_found = 2'000, .has_all_rows = false};
 
 struct PictureCounts {
   int64_t decoded = 0;
@@ -63,8 +61,7 @@ struct PictureCounts {
 
 // kInvalid: names the first that are missing, or, but under skip, broken, with their rows; or none
 // can be read.
-base::Result<PictureCounts> CheckPictures(std::span<const images::PictureFile> files,
-                                          job::OnBrokenPicture on_broken,
+base::Result<PictureCounts> CheckPictures(const PictureList& files, job::OnBrokenPicture on_broken,
                                           const PictureSample& sample = {});
 
 }  // namespace trainctl::data

@@ -120,17 +120,34 @@ void ChatEncoder::AppendChunk(std::span<const ChatPart> parts, MaskedTokens* tok
   Ignore(text_begin + (is_in_text ? 1 : 0), trained_from, &tokens->ignored);
 }
 
-base::Result<MaskedTokens> ChatEncoder::Encode(const std::vector<Message>& messages) const {
-  const auto parts = RenderChat(form_, messages);
-  if (!parts) return parts.error();
+MaskedTokens ChatEncoder::EncodeParts(std::span<const ChatPart> parts) const {
   MaskedTokens tokens;
-  for (size_t begin = 0; begin < parts->size();) {
+  for (size_t begin = 0; begin < parts.size();) {
     size_t end = begin + 1;
-    while (end < parts->size() && !(*parts)[end].special) ++end;
-    AppendChunk(std::span(*parts).subspan(begin, end - begin), &tokens);
+    while (end < parts.size() && !parts[end].special) ++end;
+    AppendChunk(parts.subspan(begin, end - begin), &tokens);
     begin = end;
   }
   return tokens;
+}
+
+base::Result<MaskedTokens> ChatEncoder::Encode(const std::vector<Message>& messages) const {
+  const auto parts = RenderChat(form_, messages);
+  if (!parts) return parts.error();
+  return EncodeParts(*parts);
+}
+
+base::Result<std::vector<int32_t>> ChatEncoder::EncodeQuestion(const std::string& question) const {
+  const auto parts = RenderQuestion(form_, question);
+  if (!parts) return parts.error();
+  return EncodeParts(*parts).ids;
+}
+
+int32_t ChatEncoder::end_of_answer() const {
+  for (const auto& [text, special] : specials_) {
+    if (form_.assistant.after.starts_with(text)) return special.id;
+  }
+  return -1;
 }
 
 }  // namespace trainctl::data

@@ -38,6 +38,12 @@ class ChatEncoder {
   // kInvalid: the template does not take these turns; "[3]" names the turn.
   base::Result<MaskedTokens> Encode(const std::vector<Message>& messages) const;
 
+  // The user's turn, and what the answer to it begins with. kInvalid: as of Encode.
+  base::Result<std::vector<int32_t>> EncodeQuestion(const std::string& question) const;
+
+  // The token that ends an answer; −1: none does.
+  int32_t end_of_answer() const;
+
   const ChatForm& form() const { return form_; }
 
  private:
@@ -45,6 +51,7 @@ class ChatEncoder {
       : form_(std::move(form)), tokenizer_(&tokenizer) {}
 
   base::Status FindSpecials(const std::string& model_directory, const BoundaryTokens& boundary);
+  MaskedTokens EncodeParts(std::span<const ChatPart> parts) const;
   void AppendChunk(std::span<const ChatPart> parts, MaskedTokens* tokens) const;
 
   struct Special {

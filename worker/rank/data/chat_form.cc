@@ -230,4 +230,14 @@ base::Result<std::vector<ChatPart>> RenderChat(const ChatForm& form,
   return parts;
 }
 
+base::Result<std::vector<ChatPart>> RenderQuestion(const ChatForm& form,
+                                                   const std::string& question) {
+  auto parts = RenderChat(form, {{Role::kUser, question}});
+  // A space is no beginning of its own: with the word behind it, it is one token.
+  if (!parts || form.assistant.before == " ") return parts;
+  AppendForm(form.between, form, false, &*parts);
+  AppendForm(form.assistant.before, form, false, &*parts);
+  return parts;
+}
+
 }  // namespace trainctl::data

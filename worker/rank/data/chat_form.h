@@ -52,4 +52,9 @@ struct ChatPart {
 // Errors: kInvalid names the turn, as "[3]", and what the template wants.
 base::Result<std::vector<ChatPart>> RenderChat(const ChatForm& form, std::vector<Message> messages);
 
+// A user's turn, and what an answer to it begins with: what add_generation_prompt makes of it.
+// Errors: those of RenderChat.
+base::Result<std::vector<ChatPart>> RenderQuestion(const ChatForm& form,
+                                                   const std::string& question);
+
 }  // namespace trainctl::data

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 namespace trainctl::data {
 namespace {
-
-constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";  // Excel begins a file with it
 
 base::Error CsvError(const std::string& place, const std::string& message) {
   return {base::Code::kInvalid, place + ": " + message};
@@ -18,10 +16,12 @@ base::Error CsvError(const std::string& place, const std::string& message) {
 // Takes one record after another.
 class CsvReader {
  public:
-  CsvReader(std::string_view text, const std::string& source) : rest_(text), source_(source) {}
+  CsvReader(std::string_view text, const std::string& source, int64_t line)
+      : rest_(text), source_(source), line_(line) {}
 
   bool AtEnd() const { return rest_.empty(); }
   size_t rest() const { return rest_.size(); }
+  int64_t line() const { return line_; }  // of the next record
   // Of the record that was read last.
   std::string place() const { return source_ + ": line " + std::to_string(record_line_); }
 
@@ -76,8 +76,8 @@ class CsvReader {
 
   std::string_view rest_;
   const std::string& source_;
-  int64_t line_ = 1;
-  int64_t record_line_ = 1;
+  int64_t line_;
+  int64_t record_line_ = 0;
 };
 
 base::Status CheckColumns(const std::vector<std::string>& columns, const std::string& place) {
@@ -100,28 +100,99 @@ base::Status TakeRecord(const std::vector<std::string>& columns, std::vector<std
   return TakeJsonRow(object, place, take);
 }
 
+// Behind the quote that closes the one at `quote`; nullopt: nothing does.
+std::optional<size_t> QuotedEnd(std::string_view text, size_t quote) {
+  size_t at = quote;
+  do {
+    at = text.find('"', at + 1);
+    if (at == std::string_view::npos) return std::nullopt;
+    ++at;
+  } while (at < text.size() && text[at] == '"');
+  return at;
+}
+
+// Of a whole record; nullopt: a quote stands where none may.
+std::optional<size_t> FieldsOf(std::string_view record) {
+  if (record.ends_with('\n')) record.remove_suffix(1);
+  if (record.ends_with('\r')) record.remove_suffix(1);
+  for (size_t fields = 1, at = 0;; ++fields, ++at) {
+    if (at < record.size() && record[at] == '"') {
+      const auto end = QuotedEnd(record, at);
+      if (!end) return std::nullopt;
+      at = *end;
+      if (at < record.size() && record[at] != ',') return std::nullopt;
+    } else {
+      at = record.find_first_of(",\"", at);
+      if (at != std::string_view::npos && record[at] == '"') return std::nullopt;
+    }
+    if (at >= record.size()) return fields;
+  }
+}
+
+// Whether so many records at the text's begin look like what they should.
+bool BeginsWithRecords(std::string_view text, size_t columns) {
+  constexpr int kRecords = 16;
+  constexpr size_t kMostBytes = 256 << 10;
+  const bool is_cut = text.size() > kMostBytes;
+  text = text.substr(0, kMostBytes);
+  size_t begin = 0;
+  for (int record = 0; record < kRecords && begin < text.size(); ++record) {
+    const size_t end = CsvRecordEnd(text, begin);
+    if (is_cut && end == text.size()) return record > 0;
+    const std::string_view whole = text.substr(begin, end - begin);
+    const bool is_empty = whole.find_first_not_of("\r\n") == std::string_view::npos;
+    if (!is_empty && FieldsOf(whole) != columns) return false;
+    begin = end;
+  }
+  return true;
+}
+
 }  // namespace
 
-base::Result<int64_t> ReadCsvRows(std::string_view text, const std::string& source,
-                                  std::optional<int64_t> max_rows, const TakeRow& take,
-                                  const RowProgress& progress) {
+base::Result<CsvHead> ReadCsvHead(std::string_view text, const std::string& source) {
   const size_t all = text.size();
-  if (text.starts_with(kUtf8Mark)) text.remove_prefix(kUtf8Mark.size());
-  CsvReader reader(text, source);
-  const auto columns = reader.Record();
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  CsvReader reader(text, source, 1);
+  auto columns = reader.Record();
   if (!columns) return columns.error();
   if (auto good = CheckColumns(*columns, reader.place()); !good) return good.error();
-  int64_t rows = 0;
-  while (!reader.AtEnd() && rows < max_rows.value_or(INT64_MAX)) {
+  return CsvHead{std::move(*columns), all - reader.rest(), reader.line() - 1};
+}
+
+base::Status ReadCsvRecords(const std::vector<std::string>& columns, std::string_view text,
+                            const std::string& source, int64_t line, const TakeRow& take) {
+  CsvReader reader(text, source, line);
+  while (!reader.AtEnd()) {
     auto fields = reader.Record();
     if (!fields) return fields.error();
     if (fields->size() == 1 && fields->front().empty()) continue;
-    if (auto taken = TakeRecord(*columns, std::move(*fields), reader.place(), take); !taken)
-      return taken.error();
-    ++rows;
-    if (progress) progress(static_cast<int64_t>(all - reader.rest()));
+    if (auto taken = TakeRecord(columns, std::move(*fields), reader.place(), take); !taken)
+      return taken;
   }
-  return rows;
+  return base::Ok{};
+}
+
+size_t CsvRecordEnd(std::string_view text, size_t begin) {
+  for (size_t at = begin; at < text.size();) {
+    if (text[at] == '"') at = QuotedEnd(text, at).value_or(text.size());
+    at = text.find_first_of(",\n", at);
+    if (at == std::string_view::npos) break;
+    if (text[at++] == '\n') return at;
+  }
+  return text.size();
+}
+
+size_t CsvRecordBehind(std::string_view text, size_t place, size_t columns) {
+  constexpr int kMostLines = 64;
+  size_t first = text.size();
+  for (int line = 0; line < kMostLines; ++line) {
+    place = text.find('\n', place);
+    if (place == std::string_view::npos) break;
+    ++place;
+    if (line == 0) first = place;
+    if (BeginsWithRecords(text.substr(place), columns)) return place;
+  }
+  return first;
 }
 
 }  // namespace trainctl::data

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "common/job/batch.h"
 #include "worker/rank/data/captions.h"
 #include "worker/rank/data/data_files.h"
 #include "worker/rank/data/known_files.h"
+#include "worker/rank/data/list_spool.h"
 #include "worker/rank/data/row_pipeline.h"
 #include "worker/rank/data/shuffle.h"
 #include "worker/rank/data/text_content.h"
@@ -118,9 +120,11 @@ base::Result<Tokenized> ReadBinContent(files::MappedFile file, const Source& sou
   for (int64_t i = 0; i < looked_at; ++i) {
     // The first and the last are among them.
     const int64_t begin = i * (blocks - 1) / std::max<int64_t>(looked_at - 1, 1) * kTokenBlock;
-    source.progress(begin * tokens->width_bytes());
-    const auto known =
-        CheckBlock(*tokens, begin, std::min(begin + kTokenBlock, used), source, path);
+    const int64_t end = std::min(begin + kTokenBlock, used), width_bytes = tokens->width_bytes();
+    source.progress(begin * width_bytes);
+    files::ReadSoon(tokens->bytes().subspan(static_cast<size_t>(begin * width_bytes),
+                                            static_cast<size_t>((end - begin) * width_bytes)));
+    const auto known = CheckBlock(*tokens, begin, end, source, path);
     if (!known) return known.error();
   }
   tokens->Release();
@@ -183,7 +187,6 @@ base::Status Fill(Tokenized content, const job::DataSpec& data, int64_t max_seq_
   if (dataset->rows.empty()) return Invalid(data.path + ": no rows");
   dataset->ignored = std::move(content.ignored);
   dataset->pictures = std::move(content.pictures);
-  dataset->spool = std::move(content.spool);
   const auto trains = [&](const Row& row) { return TrainedTokensOf(*dataset, row) > 0; };
   if (std::ranges::none_of(dataset->rows, trains)) return NothingTrains(data, max_seq_length);
   dataset->max_seq_length = max_seq_length;
@@ -195,7 +198,7 @@ base::Status Fill(Tokenized content, const job::DataSpec& data, int64_t max_seq_
   return base::Ok{};
 }
 
-// Of sizes, and of bytes from here and there.
+// Of sizes, and of bytes from here and there, as what follows reads them too.
 std::string SampledDigest(const std::vector<files::MappedFile>& opened) {
   constexpr size_t kBlocks = 64, kBlockBytes = 64 << 10;
   const size_t blocks = std::max<size_t>(kBlocks / opened.size(), 1);
@@ -203,10 +206,13 @@ std::string SampledDigest(const std::vector<files::MappedFile>& opened) {
   for (const files::MappedFile& file : opened) {
     const std::span<const std::byte> bytes = file.bytes();
     const size_t size = bytes.size();
+    file.AdviseRandom();
     digest.Update(std::as_bytes(std::span(&size, 1)));
     for (size_t block = 0; block < blocks; ++block) {
       const auto rest = bytes.subspan(size / blocks * block);
-      digest.Update(rest.first(std::min(rest.size(), kBlockBytes)));
+      const auto part = rest.first(std::min(rest.size(), kBlockBytes));
+      files::ReadSoon(part);
+      digest.Update(part);
     }
   }
   return "sampled " + digest.Digest();
@@ -214,34 +220,49 @@ std::string SampledDigest(const std::vector<files::MappedFile>& opened) {
 
 constexpr int64_t kSampledBlocks = 64;
 
-// Pictures of their own files cost nothing before they are trained on.
-bool CanBeSampled(job::DataFormat format, const DataFiles& data_files) {
-  if (format == job::DataFormat::kCaptions) return data_files.are_tables;
-  return format != job::DataFormat::kPlain;
+// Nullopt: all of them are read.
+std::optional<SampleSize> SizeFor(const DataFiles& data_files, int64_t bytes,
+                                  job::DataFormat format, SampleSize size) {
+  if (format == job::DataFormat::kPlain) return std::nullopt;
+  if (format == job::DataFormat::kCaptions && !data_files.are_tables) {
+    size.least_bytes = size.least_bytes_of_paths;
+    size.bytes_of_place = std::min(size.bytes_of_place, size.bytes_of_place_of_paths);
+  }
+  return bytes < size.least_bytes ? std::nullopt : std::optional(size);
 }
 
-base::Status LeaveOutBroken(Tokenized* content, ProgressTeller* teller,
+// Of what is spooled there.
+base::Status LeaveOut(std::span<const BrokenPicture> broken, const std::string& folder,
+                      Tokenized* content) {
+  ListSpool<Row> rows(folder);
+  PictureListSpool pictures(folder);
+  auto next = broken.begin();
+  for (int64_t row = 0; row < std::ssize(content->rows); ++row) {
+    if (next != broken.end() && next->row == row) {
+      ++next;
+      continue;
+    }
+    if (auto kept = rows.Append(content->rows[static_cast<size_t>(row)]); !kept) return kept;
+    if (auto kept = pictures.Append(content->pictures[row]); !kept) return kept;
+  }
+  auto left_rows = rows.Take();
+  if (!left_rows) return left_rows.error();
+  auto left_pictures = pictures.Take();
+  if (!left_pictures) return left_pictures.error();
+  left_pictures->spool = content->pictures.spool;
+  content->rows = std::move(*left_rows);
+  content->pictures = std::move(*left_pictures);
+  return base::Ok{};
+}
+
+base::Status LeaveOutBroken(const std::string& folder, Tokenized* content, ProgressTeller* teller,
                             std::vector<BrokenPicture>* skipped) {
-  const int64_t all = std::ssize(content->pictures);
+  const int64_t all = content->pictures.size();
   auto broken = FindBroken(content->pictures, TokenizingThreads(),
                            [&](int64_t looked) { teller->TellPictures(looked, all); });
   if (!broken) return broken.error();
   *skipped = std::move(*broken);
-  if (skipped->empty()) return base::Ok{};
-  std::vector<Row> rows;
-  std::vector<images::PictureFile> pictures;
-  auto next = skipped->begin();
-  for (int64_t row = 0; row < std::ssize(content->rows); ++row) {
-    if (next != skipped->end() && next->row == row) {
-      ++next;
-      continue;
-    }
-    rows.push_back(content->rows[static_cast<size_t>(row)]);
-    pictures.push_back(std::move(content->pictures[static_cast<size_t>(row)]));
-  }
-  content->rows = std::move(rows);
-  content->pictures = std::move(pictures);
-  return base::Ok{};
+  return skipped->empty() ? base::Status(base::Ok{}) : LeaveOut(*skipped, folder, content);
 }
 
 // Those of data.path alone.
@@ -275,7 +296,7 @@ base::Result<Dataset> LoadRows(const job::DataSpec& data, const job::ModelShape&
   if (auto same = known->CheckUnchanged(); !same) return same.error();
   teller.Tell(2 * bytes);
   if (looks_for_broken) {
-    if (auto left = LeaveOutBroken(&*content, &teller, &dataset.skipped); !left)
+    if (auto left = LeaveOutBroken(cache_folder, &*content, &teller, &dataset.skipped); !left)
       return base::Error{left.error().code, data.path + ": " + left.error().message};
     dataset.digest = DigestWithout(dataset.digest, dataset.skipped);
     if (content->rows.empty() && !dataset.skipped.empty()) {
@@ -290,15 +311,19 @@ base::Result<Dataset> LoadRows(const job::DataSpec& data, const job::ModelShape&
 
 base::Result<Dataset> SampleRows(const job::DataSpec& data, const job::ModelShape& model,
                                  const std::string& model_directory, int64_t max_seq_length,
-                                 const std::string& cache_folder, const SampleSize& size) {
-  const TurnTalk talk{.name = "an inspection (process " + std::to_string(::getpid()) + ")"};
+                                 const std::string& cache_folder, const SampleSize& size,
+                                 const WaitsFor& waits_for) {
+  const TurnTalk talk{.name = "an inspection (process " + std::to_string(::getpid()) + ")",
+                      .waits_for = waits_for,
+                      .patience = kHurried};
   const auto data_files = FindDataFiles(data);
   if (!data_files) return data_files.error();
   const auto known = KnownFiles::Of(data_files->paths);
   if (!known) return known.error();
   auto opened = OpenAll(*data_files);
   if (!opened) return opened.error();
-  if (BytesOf(*opened) < size.least_bytes || !CanBeSampled(data.format, *data_files))
+  const auto sampled = SizeFor(*data_files, BytesOf(*opened), data.format, size);
+  if (!sampled)
     return LoadRows(data, model, model_directory, max_seq_length, cache_folder, {}, talk, false);
   if (auto fits = CheckModel(data, model, model_directory); !fits) return fits.error();
   Dataset dataset;
@@ -314,7 +339,7 @@ base::Result<Dataset> SampleRows(const job::DataSpec& data, const job::ModelShap
     if (!filled) return filled.error();
     return dataset;
   }
-  auto sample = SampleContent(*data_files, opened->front(), size, source);
+  auto sample = SampleContent(*data_files, opened->front(), *sampled, source);
   if (!sample) return sample.error();
   const double share = sample->share;
   auto filled = Fill(std::move(sample->tokens), data, max_seq_length, &dataset);
@@ -365,10 +390,11 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
 
 base::Result<Dataset> LoadSample(const job::DataSpec& data, const job::ModelShape& model,
                                  const std::string& model_directory, int64_t max_seq_length,
-                                 const std::string& cache_folder, const SampleSize& size) {
+                                 const std::string& cache_folder, const SampleSize& size,
+                                 const WaitsFor& waits_for) {
   CHECK(max_seq_length > 0) << max_seq_length;
   return WithValidation(data, [&](const job::DataSpec& spec) {
-    return SampleRows(spec, model, model_directory, max_seq_length, cache_folder, size);
+    return SampleRows(spec, model, model_directory, max_seq_length, cache_folder, size, waits_for);
   });
 }
 

@@ -15,10 +15,9 @@
 #include "worker/rank/data/cache_turn.h"
 #include "worker/rank/data/kept_list.h"
 #include "worker/rank/data/masked_tokens.h"
-#include "worker/rank/data/picture_spool.h"
+#include "worker/rank/data/picture_list.h"
 #include "worker/rank/data/sample_size.h"
 #include "worker/rank/data/token_store.h"
-#include "worker/rank/images/picture_file.h"
 
 namespace trainctl::data {
 
@@ -46,10 +45,9 @@ struct Dataset {
   int64_t longest_row = 0;
   int64_t total_tokens = 0;
   int64_t sample_of = 0;  // rows of the data, about, of which these are a sample; 0: all are here
-  std::vector<images::PictureFile> pictures;  // each row's, of captions; else none
-  std::unique_ptr<PictureSpool> spool;        // of those that had no file
-  std::vector<BrokenPicture> skipped;         // rows that are left out
-  std::string digest;  // of the data files' bytes (digest.h), never of pictures
+  PictureList pictures;   // each row's, of captions; else none
+  std::vector<BrokenPicture> skipped;  // rows that are left out
+  std::string digest;                  // of the data files' bytes (digest.h), never of pictures
 };
 
 // Formats:
@@ -60,15 +58,15 @@ struct Dataset {
 //           mask_prompt ignores the prompt
 //   chat    .json or .jsonl of {"messages"} or {"conversations"} (conversation.h), as the template
 //           writes them; mask_prompt ignores all but the assistant's words and what ends them
-//   captions  pictures with {"text"}: an imagefolder, .csv, .json or .jsonl (captions.h): the
-//   model's
+//   captions  pictures with {"text"}: an imagefolder, .json or .jsonl (captions.h): the model's
 //           placeholders for a picture, [bos] text [eos]; the placeholders and bos are ignored.
 //           Pictures are opened when they are trained on, not here
 //   plain   a text file, tokenized whole and cut into rows of max_seq_length; the rest is the last
 //           row
 //   bin     nanoGPT's raw uint16, or llm.c's 256-int32 header and uint16 or uint32; cut in the same
 //           way. Needs no tokenizer
-// The first five may be rows of Arrow or Parquet too, in a file or a folder (data_files.h).
+// The first five may be rows of Arrow or Parquet too, in a file or a folder (data_files.h); all of
+// them but chat of a file *.csv.
 // data.columns renames their keys.
 // Lines and tables are tokenized on as many threads as the process has CPUs.
 // Rows are truncated to max_seq_length. bos and eos: boundary_tokens.h. A rest of a single token,
@@ -95,10 +93,12 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
 // What a data set of at least size.least_bytes holds, by some rows from here and there, in a few
 // seconds: sample_of says how many those stand for. Its digest is one of sizes and samples. Of
 // format bin all rows are told, and some tokens are looked at. Smaller data, and all of format
-// plain and of pictures with files, are LoadDataset's. Errors: its.
+// plain, are LoadDataset's. It then waits for another's tokens for as long as these grow. Errors:
+// its.
 base::Result<Dataset> LoadSample(const job::DataSpec& data, const job::ModelShape& model,
                                  const std::string& model_directory, int64_t max_seq_length,
-                                 const std::string& cache_folder = "", const SampleSize& size = {});
+                                 const std::string& cache_folder = "", const SampleSize& size = {},
+                                 const WaitsFor& waits_for = {});
 
 // That whose rows `val` means.
 inline const Dataset& ValidationOf(const Dataset& dataset) {

@@ -37,7 +37,9 @@ base::Status LookAtPictures(const job::JobSpec& job, const Dataset& dataset,
                             job::Inspection* inspection) {
   for (const Dataset* rows : {&dataset, static_cast<const Dataset*>(dataset.validation.get())}) {
     if (rows == nullptr) continue;
-    const auto counts = CheckPictures(rows->pictures, job.data.on_broken_picture);
+    const bool is_sample = rows->sample_of > 0;
+    const auto counts = CheckPictures(rows->pictures, job.data.on_broken_picture,
+                                      is_sample ? kOfSample : PictureSample());
     if (!counts) {
       const std::string& path =
           rows == &dataset ? job.data.path : job.data.val_path.value_or(job.data.path);
@@ -61,9 +63,14 @@ std::string NoteOf(const job::DataSpec& data, const Tokenizer& tokenizer,
 
 // Into the inspection of a model.
 base::Status InspectData(const job::JobSpec& job, const std::string& directory,
-                         const CacheFolders& folders, job::Inspection* inspection) {
-  auto dataset =
-      LoadSample(job.data, inspection->model, directory, job.train.max_seq_length, folders.tokens);
+                         const CacheFolders& folders, const WaitsFor& waits_for,
+                         job::Inspection* inspection) {
+  const WaitsFor told = [&](const std::string& holder) {
+    inspection->waited_for = holder;
+    if (waits_for) waits_for(holder);
+  };
+  auto dataset = LoadSample(job.data, inspection->model, directory, job.train.max_seq_length,
+                            folders.tokens, {}, told);
   if (!dataset) return dataset.error();
   if (auto looked = LookAtPictures(job, *dataset, inspection); !looked) return looked.error();
   const int64_t rows = std::ssize(dataset->rows);
@@ -101,7 +108,7 @@ base::Status InspectData(const job::JobSpec& job, const std::string& directory,
 base::Result<job::OutputFolder> LookAtOutput(const std::string& directory) {
   if (const auto writable = base::CheckWritableFolder(directory); !writable)
     return writable.error();
-  auto output = job::ReadOutputFolder(directory);
+  auto output = job::ReadWithOverlaps(directory);
   if (!output) return output;
   if (const auto free_bytes = base::FreeBytes(directory)) output->free_bytes = *free_bytes;
   return output;
@@ -109,7 +116,8 @@ base::Result<job::OutputFolder> LookAtOutput(const std::string& directory) {
 
 }  // namespace
 
-base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolders& folders) {
+base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolders& folders,
+                                      const WaitsFor& waits_for) {
   const auto found = files::FindModel(job.model.path, folders.models);
   if (!found) return base::Error{found.error().code, "model.path: " + found.error().message};
   const std::string& directory = found->folder;
@@ -133,7 +141,7 @@ base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolder
       return base::Error{checked.error().code, "model.path: " + checked.error().message};
   }
   if (job::Trains(job)) {
-    if (const auto looked = InspectData(job, directory, folders, &inspection); !looked)
+    if (const auto looked = InspectData(job, directory, folders, waits_for, &inspection); !looked)
       return looked.error();
   }
   for (size_t i = 0; i < job.eval.images.size(); ++i) {

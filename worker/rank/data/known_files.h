@@ -18,6 +18,8 @@ class KnownFiles {
   static base::Result<KnownFiles> Of(const std::vector<std::string>& paths,
                                      int64_t now_ns = NowNs());
 
+  const std::vector<std::string>& paths() const { return paths_; }
+
   // kInvalid: one of them was changed or replaced since, and which.
   base::Status CheckUnchanged() const;
 

@@ -24,8 +24,10 @@ class ListSpool {
   explicit ListSpool(std::string folder = "") : folder_(std::move(folder)) {}
 
   // Errors: those of SpoolFile::Map. Nothing more is taken then.
-  base::Status Append(const T& item) {
-    rest_.push_back(item);
+  base::Status Append(const T& item) { return Append(std::span(&item, 1)); }
+
+  base::Status Append(std::span<const T> items) {
+    rest_.insert(rest_.end(), items.begin(), items.end());
     if (rest_.size() < kMostItems || folder_.empty()) return base::Ok{};
     if (!file_.is_open() && !file_.Open(folder_)) return GiveUp();
     return Write();

@@ -1,11 +1,13 @@
 #include "worker/rank/data/prompts.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
 #include "worker/rank/data/boundary_tokens.h"
 #include "worker/rank/data/captions.h"
+#include "worker/rank/data/chat_encoder.h"
 #include "worker/rank/files/stop_tokens.h"
 
 namespace trainctl::data {
@@ -31,6 +33,33 @@ base::Status CheckPrompt(const std::vector<int32_t>& ids, const job::ModelShape&
                    "max_position_embeddings, " + std::to_string(model.max_positions));
   }
   return base::Ok{};
+}
+
+// A prompt's tokens.
+using EncodePrompt = std::function<base::Result<std::vector<int32_t>>(const std::string& text)>;
+
+EncodePrompt AsItIs(const Tokenizer& tokenizer, const BoundaryTokens& boundary,
+                    const Placeholders& placeholders) {
+  return [&tokenizer, boundary, placeholders](const std::string& text) {
+    std::vector<int32_t> ids(static_cast<size_t>(placeholders.count),
+                             static_cast<int32_t>(placeholders.token));
+    ids.insert(ids.end(), boundary.bos.begin(), boundary.bos.end());
+    tokenizer.Encode(text, &ids);
+    return base::Result(std::move(ids));
+  };
+}
+
+// Of turns; the token that ends an answer is a stop too.
+base::Result<EncodePrompt> AsTurn(const job::JobSpec& job, const Tokenizer& tokenizer,
+                                  const BoundaryTokens& boundary,
+                                  const std::string& model_directory, std::vector<int64_t>* stops) {
+  auto encoder = ChatEncoder::Create(job.data, tokenizer, boundary, model_directory);
+  if (!encoder) return encoder.error();
+  const int64_t end = encoder->end_of_answer();
+  if (end >= 0 && std::ranges::find(*stops, end) == stops->end()) stops->push_back(end);
+  return EncodePrompt([encoder = std::move(*encoder)](const std::string& text) {
+    return encoder.EncodeQuestion(text);
+  });
 }
 
 std::string TextOfWords(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
@@ -60,19 +89,23 @@ base::Result<Prompts> ReadPrompts(const job::JobSpec& job, const job::ModelShape
   if (!stops) return AtPrompts(stops.error());
   const auto placeholders = PlaceholdersOf(job.data, model);
   if (!placeholders) return placeholders.error();
+  prompts.stops = std::move(*stops);
+  if (boundary->eos >= 0) prompts.stops.push_back(boundary->eos);
+  const base::Result<EncodePrompt> encode =
+      job::PromptsAreTurns(job)
+          ? AsTurn(job, **tokenizer, *boundary, model_directory, &prompts.stops)
+          : AsItIs(**tokenizer, *boundary, *placeholders);
+  if (!encode) return AtPrompts(encode.error());
   for (const std::string& text : job.eval.prompts) {
-    std::vector<int32_t> ids(placeholders->count, static_cast<int32_t>(placeholders->token));
-    ids.insert(ids.end(), boundary->bos.begin(), boundary->bos.end());
-    (*tokenizer)->Encode(text, &ids);
-    if (const base::Status checked = CheckPrompt(ids, model); !checked.ok()) {
+    auto ids = (*encode)(text);
+    const base::Status checked = ids ? CheckPrompt(*ids, model) : base::Status(ids.error());
+    if (!checked.ok()) {
       return base::Error{
           checked.error().code,
           "eval.prompts[" + std::to_string(prompts.ids.size()) + "]: " + checked.error().message};
     }
-    prompts.ids.push_back(std::move(ids));
+    prompts.ids.push_back(std::move(*ids));
   }
-  prompts.stops = std::move(*stops);
-  if (boundary->eos >= 0) prompts.stops.push_back(boundary->eos);
   prompts.tokenizer = std::move(*tokenizer);
   return prompts;
 }

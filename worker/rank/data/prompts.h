@@ -17,19 +17,23 @@ namespace trainctl::data {
 // Immutable.
 struct Prompts {
   std::unique_ptr<Tokenizer> tokenizer;
-  std::vector<std::vector<int32_t>> ids;  // of each: a picture's placeholders, bos, the text
-  std::vector<int64_t> stops;             // that end a continuation
+  // Of each: a picture's placeholders, bos, the text; or what stands before an answer.
+  std::vector<std::vector<int32_t>> ids;
+  std::vector<int64_t> stops;  // that end a continuation
 
   bool empty() const { return ids.empty(); }
   // Tokens of the longest one.
   int64_t longest() const;
 };
 
-// bos stands before a prompt as before the rows of the data. A continuation ends at the model's own
-// eos tokens, and at the one that ends rows. Without prompts nothing is read.
+// bos stands before a prompt as before the rows of the data. Prompts that are turns
+// (job::PromptsAreTurns) are written by the template that writes the data's, up to where the answer
+// begins. A continuation ends at the model's own eos tokens, and at the one that ends rows or
+// answers. Without prompts nothing is read.
 //
 // Errors: kNotFound (no tokenizer), kIo, kInvalid. All name "eval.prompts", or one of them: no
-// token, one beyond the vocabulary, more than the model has positions for.
+// token, one beyond the vocabulary, more than the model has positions for; those of
+// ChatEncoder::Create.
 base::Result<Prompts> ReadPrompts(const job::JobSpec& job, const job::ModelShape& model,
                                   const std::string& model_directory);
 

@@ -1,7 +1,6 @@
 #include "worker/rank/data/row_collector.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "worker/rank/data/seam.h"
@@ -81,9 +80,8 @@ base::Status RowCollector::Append(Tokenized rows, int64_t most_rows) {
     if (span.begin >= used) break;
     if (auto added = ignored_.Append({begin + span.begin, begin + span.end}); !added) return added;
   }
-  if (rows.pictures.size() > count) rows.pictures.resize(count);
-  std::ranges::move(rows.pictures, std::back_inserter(made_.pictures));
-  return base::Ok{};
+  const auto pictures = std::min(static_cast<int64_t>(count), rows.pictures.size());
+  return pictures_.Append(rows.pictures, pictures);
 }
 
 base::Result<Tokenized> RowCollector::Take() {
@@ -93,9 +91,12 @@ base::Result<Tokenized> RowCollector::Take() {
   if (!rows) return rows.error();
   auto ignored = ignored_.Take();
   if (!ignored) return ignored.error();
+  auto pictures = pictures_.Take();
+  if (!pictures) return pictures.error();
   made_.tokens = std::move(*tokens);
   made_.rows = std::move(*rows);
   made_.ignored = std::move(*ignored);
+  made_.pictures = std::move(*pictures);
   return std::move(made_);
 }
 

@@ -11,6 +11,7 @@
 #include "worker/rank/data/boundary_tokens.h"
 #include "worker/rank/data/list_spool.h"
 #include "worker/rank/data/masked_tokens.h"
+#include "worker/rank/data/picture_list.h"
 #include "worker/rank/data/token_cache.h"
 #include "worker/rank/data/token_spool.h"
 #include "worker/rank/tokenizer/tokenizer.h"
@@ -40,6 +41,7 @@ class RowCollector {
         max_seq_length_(max_seq_length),
         rows_(spool.folder),
         ignored_(spool.folder),
+        pictures_(spool.folder),
         tokens_(std::move(spool)) {}
 
   // [bos] prompt, completion [eos], then truncated. A text that spells bos or eos out itself gets
@@ -52,10 +54,9 @@ class RowCollector {
   base::Status Add(const MaskedTokens& row);
 
   // The same of a row with a picture; then all rows have one.
-  base::Status AddPicture(images::PictureFile picture, const MaskedTokens& row) {
+  base::Status AddPicture(const images::PictureFile& picture, const MaskedTokens& row) {
     auto added = Add(row);
-    if (added) made_.pictures.push_back(std::move(picture));
-    return added;
+    return added ? pictures_.Append(picture) : added;
   }
 
   // Behind the rows that are there: the first of what another collector of the same settings took.
@@ -82,6 +83,7 @@ class RowCollector {
   const int64_t max_seq_length_;
   ListSpool<Row> rows_;
   ListSpool<TokenSpan> ignored_;
+  PictureListSpool pictures_;
   TokenSpool tokens_;
   Tokenized made_;  // but for these
 };

@@ -92,7 +92,7 @@ ReadRow CaptionRows(const job::DataSpec& data, const Tokenizer& tokenizer,
       return base::Error{base::Code::kInvalid, column + ": a text of more than " +
                                                    std::to_string(kMaxTextBytes) + " bytes"};
     }
-    return rows->AddPicture(std::move(*picture),
+    return rows->AddPicture(*picture,
                             CaptionTokens(text, tokenizer, boundary, source.placeholders));
   };
 }

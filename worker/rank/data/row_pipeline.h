@@ -66,7 +66,7 @@ class RowPipeline {
   std::vector<std::thread> threads_;          // last: they use all of the above
 };
 
-// As many threads as this one may use CPUs, at most kMostTokenizingThreads.
+// For rows and pictures: as many as this thread may use CPUs, at most kMostTokenizingThreads.
 inline constexpr int kMostTokenizingThreads = 16;
 int TokenizingThreads();
 

@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
+#include <string_view>
 #include <utility>
 
-#include "worker/rank/data/line_chunks.h"
 #include "worker/rank/data/table_rows.h"
+#include "worker/rank/files/mapped_file.h"
 #include "worker/rank/tables/table.h"
 
 namespace trainctl::data {
@@ -27,6 +29,12 @@ int64_t FileBytes(const std::string& path) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(path, error);
   return error ? 0 : static_cast<int64_t>(bytes);
+}
+
+constexpr size_t kAroundPlace = 64 << 10;  // where its rows begin and end; few are longer
+
+void ReadSoon(std::string_view text, size_t begin, size_t bytes) {
+  files::ReadSoon(std::as_bytes(std::span(text.substr(begin, bytes + kAroundPlace))));
 }
 
 // What was put of some files, and what these hold.
@@ -84,23 +92,26 @@ class TableSampler {
 
 }  // namespace
 
-double SampleJsonLines(std::string_view text, const std::string& source, const SampleSize& size,
-                       const PutChunk& put) {
+double SampleLines(const RowLines& lines, const std::string& source, const SampleSize& size,
+                   const PutChunk& put) {
+  const std::string_view text = lines.text();
+  if (text.empty()) return 1;
   const size_t step = text.size() / static_cast<size_t>(size.places);
   size_t sampled = 0, end = 0;
   for (size_t place = 0; place < static_cast<size_t>(size.places); ++place) {
-    size_t begin = place * step;
-    if (place > 0) begin = std::max(end, std::min(text.find('\n', begin), text.size() - 1) + 1);
-    const std::string_view part = WholeLines(text.substr(begin), size.bytes_of_place);
-    end = begin + part.size();
+    ReadSoon(text, place * step, static_cast<size_t>(size.bytes_of_place));
+    const size_t begin = place == 0 ? 0 : std::max(end, lines.BeginBehind(place * step));
+    if (begin >= text.size()) break;
+    end = lines.EndOf(begin, static_cast<size_t>(size.bytes_of_place));
+    const std::string_view part = text.substr(begin, end - begin);
     sampled += part.size();
-    const std::string name = place == 0 ? source : source + ": from byte " + std::to_string(begin);
-    const auto read = [part, name](const TakeRow& take) -> base::Status {
-      const auto rows = ReadJsonLines(part, name, 1, std::nullopt, take);
-      if (!rows) return rows.error();
-      return base::Ok{};
+    const std::string name =
+        place == 0 ? source : source + ": from byte " + std::to_string(lines.head_bytes() + begin);
+    const int64_t line = place == 0 ? lines.first_line() : 1;
+    const auto read = [&lines, part, name, line](const TakeRow& take) {
+      return lines.Read(part, name, line, take);
     };
-    if (!part.empty() && !put({read, static_cast<int64_t>(sampled)})) break;
+    if (!put({read, static_cast<int64_t>(sampled)})) break;
   }
   return static_cast<double>(sampled) / static_cast<double>(text.size());
 }

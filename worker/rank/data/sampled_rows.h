@@ -3,20 +3,20 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "common/base/result.h"
 #include "common/job/job.h"
 #include "worker/rank/data/data_files.h"
 #include "worker/rank/data/row_chunk.h"
+#include "worker/rank/data/row_lines.h"
 #include "worker/rank/data/sample_size.h"
 
 namespace trainctl::data {
 
-// Puts whole lines from each place; messages name it, and count lines from there on. Returns the
-// share of the text's bytes that was put.
-double SampleJsonLines(std::string_view text, const std::string& source, const SampleSize& size,
-                       const PutChunk& put);
+// Puts whole rows from each place; messages name it, and count lines from there on. Returns the
+// share of the text's bytes that was put. lines outlives what is put.
+double SampleLines(const RowLines& lines, const std::string& source, const SampleSize& size,
+                   const PutChunk& put);
 
 // Puts the first rows of row groups, or of files that have none. Returns the share of all rows that
 // was put: files say how many they have, or it is reckoned from bytes. Errors: those of CutTables.

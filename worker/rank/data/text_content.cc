@@ -1,14 +1,15 @@
 #include "worker/rank/data/text_content.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "worker/rank/data/cache_turn.h"
 #include "worker/rank/data/captions.h"
-#include "worker/rank/data/line_chunks.h"
 #include "worker/rank/data/list_chunks.h"
 #include "worker/rank/data/row_format.h"
+#include "worker/rank/data/row_lines.h"
 #include "worker/rank/data/row_pipeline.h"
 #include "worker/rank/data/sampled_rows.h"
 #include "worker/rank/data/table_rows.h"
@@ -18,6 +19,8 @@
 
 namespace trainctl::data {
 namespace {
+
+namespace fs = std::filesystem;
 
 base::Error InvalidText(const std::string& message) { return {base::Code::kInvalid, message}; }
 
@@ -82,79 +85,126 @@ base::Result<RowTokenizer> RowTokenizerOf(const Source& source, const PictureSou
   return made;
 }
 
-// Rows that cut puts; on several threads unless they have pictures, which are kept one by one.
+// Threads that pictures within tables are spooled by: more would hold more of them, and wait for
+// the one that reads.
+constexpr int kMostSpoolingThreads = 4;
+
+// Rows that cut puts, on several threads.
 template <class Cut>
 base::Result<Tokenized> TokenizeChunks(const Source& source, const PictureSource& pictures,
                                        const RowProgress& progress, const Cut& cut) {
   const auto made = RowTokenizerOf(source, pictures);
   if (!made) return made.error();
   RowCollector rows = made->Collector(source);
-  const bool has_pictures = source.data.format == job::DataFormat::kCaptions;
-  RowPipeline pipeline(made->read, &rows,
-                       {.most_rows = source.data.max_rows.value_or(INT64_MAX),
-                        .threads = has_pictures ? 1 : TokenizingThreads(),
-                        .progress = progress});
+  RowPipeline pipeline(
+      made->read, &rows,
+      {.most_rows = source.data.max_rows.value_or(INT64_MAX),
+       .threads = std::min(TokenizingThreads(), pictures.spool != nullptr ? kMostSpoolingThreads
+                                                                          : kMostTokenizingThreads),
+       .progress = progress});
   const base::Status all = cut([&](RowChunk chunk) { return pipeline.Put(std::move(chunk)); });
   if (auto finished = pipeline.Finish(); !finished) return finished.error();
   if (!all && rows.count() < source.data.max_rows.value_or(INT64_MAX)) return all.error();
   return rows.Take();
 }
 
-// Pictures, or the first rows of a list: row by row on this thread.
-base::Result<Tokenized> TokenizeRows(const files::MappedFile& file, const Source& source,
-                                     const RowProgress& progress) {
+// The first rows of a list: row by row on this thread.
+base::Result<Tokenized> TokenizeFirst(const files::MappedFile& file, const Source& source,
+                                      const RowProgress& progress) {
   const auto made = RowTokenizerOf(source, {file.path()});
   if (!made) return made.error();
   RowCollector rows = made->Collector(source);
   const auto add = [&](const files::JsonObject& row) { return made->read(row, &rows); };
-  const bool has_pictures = source.data.format == job::DataFormat::kCaptions;
-  const auto read_rows = has_pictures ? ReadCaptionRows : ReadJsonRows;
-  const auto count = read_rows(file.text(), file.path(), source.data.max_rows, add, progress);
+  const auto count = ReadJsonRows(file.text(), file.path(), source.data.max_rows, add, progress);
   if (!count) return count.error();
   return rows.Take();
 }
 
-base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source& source) {
+bool IsList(const files::MappedFile& file) {
+  return !IsNamedAsCsv(file.path()) && IsJsonList(file.text());
+}
+
+base::Result<Tokenized> TokenizeText(const files::MappedFile& file, const Source& source) {
   ReleasedPart released(file);
   const auto told = [&](int64_t done_bytes) {
     released.To(done_bytes);
     source.progress(done_bytes);
   };
-  if (source.data.format == job::DataFormat::kCaptions) return TokenizeRows(file, source, told);
-  const bool is_list = IsJsonList(file.text());
-  return TokenizeChunks(source, {}, told, [&](const PutChunk& put) -> base::Status {
-    if (is_list)
+  const PictureSource pictures{file.path()};
+  if (IsList(file)) {
+    return TokenizeChunks(source, pictures, told, [&](const PutChunk& put) -> base::Status {
       CutJsonList(file.text(), file.path(), put);
-    else
-      CutJsonLines(file.text(), file.path(), put);
+      return base::Ok{};
+    });
+  }
+  const auto lines = OpenRowLines(file.text(), file.path());
+  if (!lines) return lines.error();
+  return TokenizeChunks(source, pictures, told, [&](const PutChunk& put) -> base::Status {
+    CutLines(**lines, file.path(), put);
     return base::Ok{};
   });
 }
 
+// That of pictures within tables; null: there are none.
+std::shared_ptr<PictureSpool> SpoolOf(const Source& source) {
+  if (source.data.format != job::DataFormat::kCaptions) return nullptr;
+  return std::make_shared<PictureSpool>(source.cache_folder);
+}
+
 base::Result<Tokenized> TokenizeTables(const DataFiles& tables, const Source& source) {
-  auto spool = std::make_unique<PictureSpool>(source.cache_folder);
+  auto spool = SpoolOf(source);
   auto made = TokenizeChunks(
       source, {tables.paths.front(), spool.get()}, source.progress,
       [&](const PutChunk& put) { return CutTables(tables.paths, source.data, put); });
-  if (made) made->spool = std::move(spool);
+  if (made) made->pictures.spool = std::move(spool);
   return made;
 }
 
 base::Result<SampledContent> SampleList(const files::MappedFile& file, const SampleSize& size,
                                         const Source& source) {
+  file.AdviseSequential();
   job::DataSpec first_rows = source.data;
   first_rows.max_rows = size.first_rows;
   int64_t read_bytes = 0;
   const RowProgress count = [&](int64_t done_bytes) { read_bytes = done_bytes; };
   auto tokens =
-      TokenizeRows(file,
-                   {first_rows, source.model, source.model_directory, source.max_seq_length,
-                    source.digest, source.cache_folder, count, source.files, source.talk},
-                   count);
+      TokenizeFirst(file,
+                    {first_rows, source.model, source.model_directory, source.max_seq_length,
+                     source.digest, source.cache_folder, count, source.files, source.talk},
+                    count);
   if (!tokens) return tokens.error();
   const bool is_all = std::ssize(tokens->rows) < size.first_rows;
   const double share = static_cast<double>(read_bytes) / static_cast<double>(file.text().size());
   return SampledContent{std::move(*tokens), is_all ? 1 : share};
+}
+
+base::Result<SampledContent> SampleLineContent(const files::MappedFile& file,
+                                               const SampleSize& size, const Source& source) {
+  const auto lines = OpenRowLines(file.text(), file.path());
+  if (!lines) return lines.error();
+  double share = 1;
+  auto tokens = TokenizeChunks(source, {file.path()}, {}, [&](const PutChunk& put) -> base::Status {
+    share = SampleLines(**lines, file.path(), size, put);
+    return base::Ok{};
+  });
+  if (!tokens) return tokens.error();
+  return SampledContent{std::move(*tokens), share};
+}
+
+base::Result<SampledContent> SampleTableContent(const DataFiles& tables, const SampleSize& size,
+                                                const Source& source) {
+  auto spool = SpoolOf(source);
+  const PictureSource pictures{tables.paths.front(), spool.get()};
+  double share = 1;
+  auto tokens = TokenizeChunks(source, pictures, {}, [&](const PutChunk& put) -> base::Status {
+    const auto put_share = SampleTables(tables, source.data, size, put);
+    if (!put_share) return put_share.error();
+    share = *put_share;
+    return base::Ok{};
+  });
+  if (!tokens) return tokens.error();
+  tokens->pictures.spool = std::move(spool);
+  return SampledContent{std::move(*tokens), share};
 }
 
 base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Source& source) {
@@ -179,7 +229,7 @@ base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Sourc
 
 // Counts this program's changes of prompts, templates, tokenizers and the rule of bos and eos.
 // Another number wherever rows become other tokens, or are refused, than before.
-constexpr int kRulesOfRows = 8;
+constexpr int kRulesOfRows = 9;
 
 // Everything that the tokens depend on.
 std::string CacheKey(const Source& source) {
@@ -197,6 +247,18 @@ std::string CacheKey(const Source& source) {
     add(column.size());
     key += " " + name + " " + column;
   }
+  const fs::path path = source.files.paths().front();
+  add(static_cast<int>(IsNamedAsCsv(path.native())));
+  if (source.model.image) {
+    add(source.model.image->token);
+    add(source.model.image->queries);
+    add(path.parent_path().native().size());
+    key += " " + path.parent_path().native();                 // where the rows' pictures lie
+    for (const std::string& within : source.files.paths()) {  // or in these
+      add(within.size());
+      key += " " + within;
+    }
+  }
   const auto add_file = [&](const std::string& name) {
     const auto file = files::MappedFile::Open(source.model_directory + "/" + name);
     key += file ? " " + files::Digest(file->bytes()) : std::string(" -");
@@ -210,14 +272,15 @@ std::string CacheKey(const Source& source) {
   return key;
 }
 
+base::Result<Tokenized> Released(base::Result<Tokenized> made) {
+  if (made) made->tokens.Release();
+  return made;
+}
+
 // What the cache holds, else what make(source) gives, which is kept there.
 template <class Make>
 base::Result<Tokenized> Cached(const Source& source, const Make& make) {
-  if (source.cache_folder.empty() || source.data.format == job::DataFormat::kCaptions) {
-    base::Result<Tokenized> made = make(source);
-    if (made) made->tokens.Release();
-    return made;
-  }
+  if (source.cache_folder.empty()) return Released(make(source));
   const std::string key = CacheKey(source);
   const auto find = [&] { return FindCachedTokens(source.cache_folder, key, source.model.vocab); };
   if (auto cached = find()) return std::move(*cached);
@@ -234,8 +297,7 @@ base::Result<Tokenized> Cached(const Source& source, const Make& make) {
   // Else tokens of other bytes would be kept under these bytes' digest.
   if (auto same = source.files.CheckUnchanged(); !same) return same.error();
   if (!made->rows.empty()) CacheTokens(source.cache_folder, key, &*made);
-  made->tokens.Release();
-  return made;
+  return Released(std::move(made));
 }
 
 }  // namespace
@@ -253,7 +315,7 @@ std::vector<Row> CutRows(int64_t tokens, const Source& source) {
 base::Result<Tokenized> ReadTextContent(const files::MappedFile& file, const Source& source) {
   return Cached(source, [&](const Source& told) {
     return told.data.format == job::DataFormat::kPlain ? TokenizePlain(file, told)
-                                                       : TokenizeJson(file, told);
+                                                       : TokenizeText(file, told);
   });
 }
 
@@ -266,26 +328,12 @@ base::Result<SampledContent> SampleContent(const DataFiles& data_files,
                                            const Source& source) {
   if (source.data.max_rows.value_or(INT64_MAX) <= size.first_rows) {
     auto all =
-        data_files.are_tables ? TokenizeTables(data_files, source) : TokenizeJson(first, source);
+        data_files.are_tables ? TokenizeTables(data_files, source) : TokenizeText(first, source);
     if (!all) return all.error();
     return SampledContent{std::move(*all)};
   }
-  if (!data_files.are_tables && IsJsonList(first.text())) return SampleList(first, size, source);
-  auto spool = std::make_unique<PictureSpool>(source.cache_folder);
-  const PictureSource pictures{data_files.paths.front(), spool.get()};
-  double share = 1;
-  auto tokens = TokenizeChunks(source, pictures, {}, [&](const PutChunk& put) -> base::Status {
-    base::Result<double> put_share =
-        data_files.are_tables
-            ? SampleTables(data_files, source.data, size, put)
-            : base::Result<double>(SampleJsonLines(first.text(), first.path(), size, put));
-    if (!put_share) return put_share.error();
-    share = *put_share;
-    return base::Ok{};
-  });
-  if (!tokens) return tokens.error();
-  tokens->spool = std::move(spool);
-  return SampledContent{std::move(*tokens), share};
+  if (data_files.are_tables) return SampleTableContent(data_files, size, source);
+  return IsList(first) ? SampleList(first, size, source) : SampleLineContent(first, size, source);
 }
 
 }  // namespace trainctl::data

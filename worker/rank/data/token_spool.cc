@@ -12,6 +12,7 @@
 
 #include "common/base/check.h"
 #include "common/base/error_number.h"
+#include "common/base/regular_file.h"
 
 namespace trainctl::data {
 namespace {
@@ -30,8 +31,6 @@ int WriteTo(int fd, std::span<const std::byte> bytes, off_t at = -1) {
   }
   return 0;
 }
-
-std::string OpenName(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 }  // namespace
 
@@ -55,8 +54,17 @@ SpoolFile::~SpoolFile() {
 base::Error SpoolFile::Fault(int error) const {
   const base::Code code = base::CodeOfErrno(error);
   const std::string what =
-      code == base::Code::kExhausted ? " do not fit into " : " can't be written to ";
-  return {code, "the tokens of the data" + what + folder_ + ": " + std::strerror(error)};
+      code == base::Code::kExhausted ? " does not fit into " : " can't be written to ";
+  return {code, "what was made of the data" + what + folder_ + ": " + std::strerror(error)};
+}
+
+base::Result<SpoolFile> SpoolFile::OfPublished(const std::string& path) {
+  auto opened = base::OpenRegular(path);
+  if (!opened) return opened.error();
+  SpoolFile file;
+  file.fd_ = opened->Release();
+  file.folder_ = std::filesystem::path(path).parent_path();
+  return file;
 }
 
 base::Status SpoolFile::Open(const std::string& folder) {
@@ -82,13 +90,18 @@ base::Status SpoolFile::Append(std::span<const std::byte> bytes) {
   return base::Ok{};
 }
 
+base::Status SpoolFile::WriteAt(std::span<const std::byte> bytes, int64_t begin) const {
+  if (const int fault = WriteTo(fd_, bytes, begin)) return Fault(fault);
+  return base::Ok{};
+}
+
 bool SpoolFile::Publish(std::span<const std::byte> head, const std::string& path) {
   CHECK(std::ssize(head) == kHeadBytes) << head.size();
   if (WriteTo(fd_, head, 0) != 0) return false;
   if (name_.empty()) {
     const std::string name = path + "." + std::to_string(::getpid()) + ".writing";
     ::unlink(name.c_str());
-    if (::linkat(AT_FDCWD, OpenName(fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    if (::linkat(AT_FDCWD, OpenName().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
       return false;
     name_ = name;
   }

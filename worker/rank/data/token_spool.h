@@ -26,22 +26,29 @@ inline constexpr int64_t kTokensInMemory = int64_t{16} << 20;  // 64 MiB
 // process, unless the file system has no such files.
 class SpoolFile {
  public:
-  static constexpr int64_t kHeadBytes = 64;
+  static constexpr int64_t kHeadBytes = 88;
 
   SpoolFile() = default;
   SpoolFile(SpoolFile&& other) noexcept;
   SpoolFile& operator=(SpoolFile&& other) noexcept;
   ~SpoolFile();
 
-  // Both: kExhausted: no room. Else kIo. The message names the folder.
+  // One that was published, to read. Errors: those of base::OpenRegular.
+  static base::Result<SpoolFile> OfPublished(const std::string& path);
+
+  // All: kExhausted: no room. Else kIo. The message names the folder.
   base::Status Open(const std::string& folder);
   base::Status Append(std::span<const std::byte> bytes);
+  // From that byte on, in place of Append, from any thread; the digest does not hear of it.
+  base::Status WriteAt(std::span<const std::byte> bytes, int64_t begin) const;
   // Writes its head and gives it that name, in place of what had it. False: there is no such file.
   bool Publish(std::span<const std::byte> head, const std::string& path);
   // As it is now.
   base::Result<files::MappedFile> Map() const;
 
   bool is_open() const { return fd_ >= 0; }
+  // What opens it again in this process.
+  std::string OpenName() const { return "/proc/self/fd/" + std::to_string(fd_); }
   const files::Xxh64Stream& digest() const { return digest_; }  // of all that was appended
 
  private:

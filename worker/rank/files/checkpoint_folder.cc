@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "common/base/error_number.h"
 #include "common/base/file.h"
-#include "common/base/parse_number.h"
 #include "common/base/saved_folder.h"
 
 namespace trainctl::files {
@@ -21,17 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kManifest[] = "manifest.json";
-constexpr char kPrefix[] = "step-";
-constexpr char kWriting[] = ".writing";
-constexpr char kRemoving[] = ".removing";
-constexpr char kDamaged[] = ".damaged";
 constexpr size_t kMaxManifestBytes = size_t{16} << 20;
-
-// "step-12" → 12; nullopt for any other name.
-std::optional<int64_t> StepOf(const std::string& name) {
-  if (!name.starts_with(kPrefix)) return std::nullopt;
-  return base::ParseNumber(std::string_view(name).substr(std::strlen(kPrefix)));
-}
 
 std::vector<std::string> NamesIn(const std::string& directory) {
   std::vector<std::string> names;
@@ -100,7 +88,7 @@ base::Result<CheckpointManifest> ReadCheckpointManifest(const std::string& path)
 std::vector<FoundCheckpoint> ListCheckpoints(const std::string& directory) {
   std::vector<FoundCheckpoint> found;
   for (const std::string& name : NamesIn(directory)) {
-    if (!StepOf(name)) continue;
+    if (!job::CheckpointStep(name)) continue;
     auto checkpoint = OpenWhole(directory + "/" + name);
     if (checkpoint) found.push_back(std::move(*checkpoint));
   }
@@ -119,7 +107,7 @@ base::Result<FoundCheckpoint> FindCheckpoint(const std::string& path) {
     std::vector<FoundCheckpoint> found = ListCheckpoints(directory);
     if (!found.empty()) return std::move(found.back());
     for (const std::string& name : NamesIn(directory)) {
-      if (!StepOf(name)) continue;
+      if (!job::CheckpointStep(name)) continue;
       const auto damaged = OpenWhole(directory + "/" + name);
       if (!damaged)
         return base::Error{base::Code::kInvalid, "no whole checkpoint in '" + directory +
@@ -133,14 +121,14 @@ base::Result<FoundCheckpoint> FindCheckpoint(const std::string& path) {
 
 void RemoveLeftovers(const std::string& directory) {
   for (const std::string& name : NamesIn(directory)) {
-    if (!name.ends_with(kWriting) && !name.ends_with(kRemoving)) continue;
+    if (!name.ends_with(job::kWritingSuffix) && !name.ends_with(job::kRemovingSuffix)) continue;
     std::error_code error;
     fs::remove_all(directory + "/" + name, error);
   }
 }
 
 base::Status RemoveCheckpoint(const std::string& path) {
-  const std::string doomed = path + kRemoving;
+  const std::string doomed = path + std::string(job::kRemovingSuffix);
   std::error_code error;
   fs::remove_all(doomed, error);
   if (std::rename(path.c_str(), doomed.c_str()) != 0) return RenameError(path, doomed);
@@ -151,7 +139,7 @@ base::Status RemoveCheckpoint(const std::string& path) {
 }
 
 base::Status SetAsideCheckpoint(const std::string& path) {
-  const std::string aside = path + kDamaged;
+  const std::string aside = path + std::string(job::kDamagedSuffix);
   std::error_code error;
   fs::remove_all(aside, error);
   if (std::rename(path.c_str(), aside.c_str()) != 0) return RenameError(path, aside);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/rank/run_names.h"
 #include "worker/rank/files/checkpoint_manifest.h"
 
 namespace trainctl::files {
@@ -25,8 +26,12 @@ struct CheckpointPlace {
   int64_t step = 0;
   std::string tag;  // of the attempt that writes: "j12.1"
 
-  std::string path() const { return directory + "/step-" + std::to_string(step); }
-  std::string temporary_path() const { return path() + "." + tag + ".writing"; }
+  std::string path() const {
+    return directory + "/" + std::string(job::kCheckpointPrefix) + std::to_string(step);
+  }
+  std::string temporary_path() const {
+    return directory + "/" + job::UnfinishedCheckpoint(step, tag);
+  }
 };
 
 std::string CheckpointsDirectory(const std::string& output_directory);

@@ -3,9 +3,11 @@
 #include <filesystem>
 
 #include "common/base/file.h"
+#include "common/base/regular_file.h"
 #include "common/base/saved_folder.h"
 #include "worker/rank/files/litgpt_config.h"
 #include "worker/rank/files/model_config.h"
+#include "worker/rank/files/weights_type.h"
 
 namespace trainctl::files {
 namespace {
@@ -20,6 +22,16 @@ std::error_code CopyWhole(const std::string& from, const std::string& to) {
   return error;
 }
 
+base::Status SayWeightsType(const std::string& directory, std::string_view type) {
+  const std::string path = directory + "/config.json";
+  const auto text = base::ReadRegularFile(path, kMaxConfigBytes);
+  if (!text) return text.error();
+  const auto with_type = WithWeightsType(*text, type, path);
+  if (!with_type) return with_type.error();
+  return *with_type == *text ? base::Status(base::Ok{})
+                             : base::WriteFileAtomically(path, *with_type);
+}
+
 }  // namespace
 
 bool HasFile(const std::string& directory, const std::string& name) {
@@ -28,7 +40,8 @@ bool HasFile(const std::string& directory, const std::string& name) {
 }
 
 base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& from,
-                                                          const std::string& to) {
+                                                          const std::string& to,
+                                                          std::string_view weights_type) {
   std::vector<std::string> copied;
   if (!HasFile(from, "config.json")) {
     if (!HasFile(from, kLitGptConfigFile))
@@ -49,6 +62,7 @@ base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& fro
     }
     copied.push_back(name);
   }
+  if (base::Status said = SayWeightsType(to, weights_type); !said.ok()) return said.error();
   return copied;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "common/base/error_number.h"
@@ -54,6 +55,10 @@ void MappedFile::AdviseSequential() const {
     madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_SEQUENTIAL);
 }
 
+void MappedFile::AdviseRandom() const {
+  if (!bytes_.empty()) madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_RANDOM);
+}
+
 void MappedFile::Release(std::span<const std::byte> part) const {
   if (part.empty()) return;
   CHECK(part.data() >= bytes_.data() && part.data() + part.size() <= bytes_.data() + bytes_.size())
@@ -62,6 +67,13 @@ void MappedFile::Release(std::span<const std::byte> part) const {
   const size_t begin = (part.data() - bytes_.data()) / page * page;
   const size_t end = part.data() + part.size() - bytes_.data();
   madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin, MADV_DONTNEED);
+}
+
+void ReadSoon(std::span<const std::byte> part) {
+  if (part.empty()) return;
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto at = reinterpret_cast<uintptr_t>(part.data()), begin = at / page * page;
+  madvise(reinterpret_cast<void*>(begin), at - begin + part.size(), MADV_WILLNEED);
 }
 
 }  // namespace trainctl::files

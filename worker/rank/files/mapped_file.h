@@ -33,6 +33,10 @@ class MappedFile {
   // Reading goes from front to back: the kernel reads ahead further.
   void AdviseSequential() const;
 
+  // Reading goes here and there: the kernel reads nothing around what is touched, which may be
+  // megabytes otherwise. ReadSoon says what is read at once.
+  void AdviseRandom() const;
+
   // Says that the process no longer needs these bytes resident. They leave its RSS and stay in the
   // page cache for the next run of the same model. They come back by themselves when touched again.
   void Release(std::span<const std::byte> part) const;
@@ -44,5 +48,8 @@ class MappedFile {
   std::string path_;
   std::span<const std::byte> bytes_;
 };
+
+// Begins to read a part of a mapped file: who touches it then finds it there. Thread-safe.
+void ReadSoon(std::span<const std::byte> part);
 
 }  // namespace trainctl::files

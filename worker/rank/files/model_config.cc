@@ -21,8 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxConfigBytes = 1 << 20;
-
 // What names a family.
 struct FamilyNames {
   const char* architecture;

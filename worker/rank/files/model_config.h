@@ -8,6 +8,7 @@
 // (litgpt_config.h).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,8 @@
 #include "common/model/model_shape.h"
 
 namespace trainctl::files {
+
+inline constexpr size_t kMaxConfigBytes = 1 << 20;  // of a config.json
 
 // Errors: kNotFound (no directory, neither of the files), kIo, kInvalid. kInvalid: not JSON or
 // YAML, or a key that is missing, of a wrong type or range, or refused. The message names file,

@@ -10,6 +10,7 @@
 #include "common/base/error_number.h"
 #include "common/base/file.h"
 #include "common/job/output_folder.h"
+#include "common/rank/run_names.h"
 
 namespace trainctl::files {
 namespace {
@@ -37,8 +38,8 @@ base::Error NotOwn(const job::RankPlan& plan, const job::OutputFolder& folder) {
 base::Result<bool> Claim(const job::RankPlan& plan, int64_t claim) {
   const std::string& directory = *plan.job.output.dir;
   const std::string path = job::OwnerPath(directory, claim);
-  const std::string draft = job::OwnerFolder(directory) + "/" + plan.site + "." + plan.job_id +
-                            "." + std::to_string(plan.attempt) + ".draft";
+  const std::string draft =
+      job::OwnerFolder(directory) + "/" + job::OwnerDraft(plan.site, plan.job_id, plan.attempt);
   const job::FolderOwner owner{plan.site, plan.job_id, plan.job.name};
   if (const base::Status written = base::WriteFileAtomically(draft, job::ToJson(owner) + "\n");
       !written)
@@ -59,7 +60,7 @@ base::Status TakeOutput(const job::RankPlan& plan) {
   const std::string& directory = *plan.job.output.dir;
   const job::Claimant claimant{plan.site, plan.job_id, plan.ended_jobs};
   for (int i = 0; i < kTries; ++i) {
-    const base::Result<job::OutputFolder> folder = job::ReadOutputFolder(directory);
+    const base::Result<job::OutputFolder> folder = job::ReadWithOverlaps(directory);
     if (!folder) return folder.error();
     if (IsOwn(plan, *folder)) return base::Ok{};
     if (const auto problem = job::CheckOutputFolder(plan.job, *folder, claimant))

@@ -8,8 +8,8 @@
 
 namespace trainctl::images {
 
-PixelLoader::PixelLoader(std::vector<PictureFile> files, const LoaderOptions& options)
-    : files_(std::move(files)),
+PixelLoader::PixelLoader(FileOfRow file_of, const LoaderOptions& options)
+    : file_of_(std::move(file_of)),
       side_(options.side),
       most_ahead_(options.most_ahead),
       cache_(options.most_cached_bytes / PixelBytes(options.side)) {
@@ -86,8 +86,7 @@ void PixelLoader::Work() {
 
 // Decoders throw nothing, but memory can be short.
 PixelLoader::Loaded PixelLoader::Load(int64_t row) {
-  CHECK(row >= 0 && row < std::ssize(files_)) << row << " of " << files_.size();
-  const PictureFile& file = files_[row];
+  const PictureFile file = file_of_(row);
   const auto error = [&](base::Code code, const std::string& message) {
     return base::Error{code, "row " + std::to_string(row) + ": " + message};
   };

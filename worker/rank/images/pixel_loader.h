@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,7 +23,7 @@ namespace trainctl::images {
 
 struct LoaderOptions {
   int64_t side = 224;  // of the squares
-  int threads = 4;
+  int threads = 4;     // that decode
   int64_t most_cached_bytes = int64_t{2} << 30;
   int64_t most_ahead = 512;  // pictures that are asked for and not taken yet
 };
@@ -32,13 +33,15 @@ struct LoaderCounts {
   int64_t cached = 0;  // were found in the cache
 };
 
-// Ahead and Take are called from one thread.
+// A row's picture; called from all threads. CHECKs that there is such a row.
+using FileOfRow = std::function<PictureFile(int64_t row)>;
+
+// Ahead is called from one thread. Take is thread-safe for rows that were asked for as often.
 class PixelLoader {
  public:
   using Loaded = base::Result<std::shared_ptr<const Pixels>>;
 
-  // files: each row's picture.
-  PixelLoader(std::vector<PictureFile> files, const LoaderOptions& options);
+  PixelLoader(FileOfRow file_of, const LoaderOptions& options);
   // Waits for the pictures that are being decoded; those that wait are dropped.
   ~PixelLoader();
   PixelLoader(const PixelLoader&) = delete;
@@ -65,7 +68,7 @@ class PixelLoader {
   Loaded Load(int64_t row);
   base::Result<std::shared_ptr<const Pixels>> LoadFile(const PictureFile& file);
 
-  const std::vector<PictureFile> files_;
+  const FileOfRow file_of_;
   const int64_t side_;
   const int64_t most_ahead_;
   PixelCache cache_;

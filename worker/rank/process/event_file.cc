@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/saved_folder.h"
+#include "common/rank/run_names.h"
 #include "common/track/tensorboard_events.h"
 
 namespace trainctl::train {
@@ -19,9 +20,7 @@ base::Result<EventFile> EventFile::Make(const job::RankPlan& plan, int64_t first
       std::filesystem::path(*plan.job.output.dir) / base::kTensorboardFolder;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  // TensorBoard knows its files by the beginning of the name, and reads them in its order.
-  EventFile file(folder / ("events.out.tfevents." + std::to_string(now / 1'000'000) + "." +
-                           plan.job_id + "-" + std::to_string(plan.attempt)));
+  EventFile file(folder / job::CurvesFile(now / 1'000'000, plan.job_id, plan.attempt));
   const base::Status begun =
       file.Write(track::EventFileHead(now) + track::SessionStart(first_step, now));
   if (!begun) return begun.error();

@@ -82,9 +82,9 @@ std::optional<StepKind> KindAt(const std::vector<Interval>& work, int64_t time) 
 // What a kernel is by its name goes before where it was launched from: collectives and copies are
 // what they are. Of the rest the range of its launch knows more than the name.
 StepKind KindOnDevice(const TraceEvent& event, std::optional<StepKind> launched_in) {
-  if (event.source == Source::kCopy) return StepKind::kCopies;
   const StepKind named = KindOfKernel(event.name);
   if (named == StepKind::kCommunication) return named;
+  if (event.source == Source::kCopy) return StepKind::kCopies;
   if (launched_in == StepKind::kAttention || launched_in == StepKind::kOptimizer)
     return *launched_in;
   return named;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/size.h"
+#include "common/rank/run_names.h"
 #include "worker/rank/files/output_owner.h"
 #include "worker/rank/state/element_types.h"
 #include "worker/rank/strategy/tensor_bytes.h"
@@ -67,7 +68,7 @@ void Checkpointer::Save(const TrainingMoment& moment) {
   files::CheckpointPart::Options part{
       .place = {.directory = files::CheckpointsDirectory(*options_.plan.job.output.dir),
                 .step = moment.steps_done,
-                .tag = options_.plan.job_id + "." + std::to_string(options_.plan.attempt)},
+                .tag = job::AttemptTag(options_.plan.job_id, options_.plan.attempt)},
       .rank = options_.plan.rank,
       .world_size = options_.plan.world_size,
       .slices = {}};

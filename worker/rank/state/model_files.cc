@@ -21,6 +21,15 @@ std::string ShardName(size_t place, size_t count) {
   return name;
 }
 
+base::Status KeepForm(const std::string& directory, bool sharded) {
+  const std::string stale = directory + "/" + (sharded ? kSingle : kIndex);
+  std::error_code error;
+  std::filesystem::remove(stale, error);
+  if (!error) return base::Ok{};
+  return base::Error{base::Code::kIo,
+                     "cannot remove the older '" + stale + "': " + error.message()};
+}
+
 }  // namespace
 
 void ModelFiles::Declare(const std::string& name, std::vector<int64_t> shape) {
@@ -100,13 +109,13 @@ base::Status ModelFiles::Finish() {
   if (sharded) {
     if (base::Status written = WriteIndex(); !written.ok()) return written;
   }
-  const std::string stale = directory_ + "/" + (sharded ? kSingle : kIndex);
-  std::error_code error;
-  std::filesystem::remove(stale, error);
-  if (error)
-    return base::Error{base::Code::kIo,
-                       "cannot remove the older '" + stale + "': " + error.message()};
-  return base::Ok{};
+  return KeepForm(directory_, sharded);
+}
+
+base::Status KeepOneForm(const std::string& directory, const base::SavedRecord& saved) {
+  const bool sharded = saved.Find(kIndex) != nullptr;
+  if (!sharded && saved.Find(kSingle) == nullptr) return base::Ok{};  // no model, but an adapter
+  return KeepForm(directory, sharded);
 }
 
 }  // namespace trainctl::train

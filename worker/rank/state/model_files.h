@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/base/saved_folder.h"
 #include "worker/rank/files/tensor_info.h"
 #include "worker/rank/state/tensor_files.h"
 
@@ -58,5 +59,9 @@ class ModelFiles {
   std::optional<TensorFile> file_;
   std::optional<base::Error> error_;
 };
+
+// After a model has come to the directory from elsewhere: the form that it does not have is removed
+// there. Errors: kIo.
+base::Status KeepOneForm(const std::string& directory, const base::SavedRecord& saved);
 
 }  // namespace trainctl::train

@@ -14,6 +14,7 @@
 #include "common/base/file.h"
 #include "common/job/job_json.h"
 #include "common/job/output_folder.h"
+#include "common/rank/run_names.h"
 #include "worker/rank/files/checkpoint_folder.h"
 
 namespace trainctl::train {
@@ -117,7 +118,7 @@ base::Status CheckSharedFolder(const std::string& directory, const job::RankPlan
   if (comm.world_size() == 1) return base::Ok{};
   const bool leads = comm.rank() == 0;
   const std::string path =
-      directory + "/.seen-by-all." + plan.job_id + "." + std::to_string(plan.attempt);
+      directory + "/" + job::SharedFolderMark(job::AttemptTag(plan.job_id, plan.attempt));
   base::Status made = base::Ok{};
   if (leads) {
     std::error_code error;

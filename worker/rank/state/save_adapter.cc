@@ -54,8 +54,7 @@ files::AdapterConfig ConfigOf(const job::JobSpec& job, const ops::ParameterTable
 }
 
 void CreateAdapterFiles(const job::JobSpec& job, const ops::ParameterTable& table,
-                        TensorFile& file) {
-  const std::string& directory = *job.output.dir;
+                        const std::string& directory, TensorFile& file) {
   if (base::Status made = MakeFolder(directory); !made.ok()) return file.Fail(made.error());
   const base::Status written = base::WriteFileAtomically(
       directory + "/" + files::kAdapterConfigFile, files::AdapterConfigJson(ConfigOf(job, table)));
@@ -65,8 +64,9 @@ void CreateAdapterFiles(const job::JobSpec& job, const ops::ParameterTable& tabl
 
 }  // namespace
 
-base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& table, bool writes,
-                         strategy::Strategy& strategy, const ByteProgress& progress) {
+base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& table,
+                         const std::optional<std::string>& directory, strategy::Strategy& strategy,
+                         const ByteProgress& progress) {
   const at::ScalarType type =
       job.precision == job::Precision::kBf16True ? at::kBFloat16 : at::kFloat;
   TensorFile file(type);
@@ -75,7 +75,7 @@ base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& tab
     for (const ops::ParamPiece& piece : spec.pieces)
       file.Declare(files::kAdapterPrefix + piece.name, PieceShape(spec, piece));
   }
-  if (writes) CreateAdapterFiles(job, table, file);
+  if (directory) CreateAdapterFiles(job, table, *directory, file);
   const auto pieces = [&](ops::ParamId param) {
     const at::Tensor rows = strategy.GetRows(param);
     std::vector<at::Tensor> parts;

@@ -2,6 +2,9 @@
 // adapter_config.json.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "common/base/result.h"
 #include "common/job/job.h"
 #include "worker/rank/ops/parameters.h"
@@ -10,10 +13,11 @@
 
 namespace trainctl::train {
 
-// To job.output.dir, of a job with lora; bf16 under bf16-true, else fp32. Every rank calls it
-// alike; where `writes`, the files are written. Errors: kIo, kExhausted; all ranks have gathered
-// all adapters by then.
-base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& table, bool writes,
-                         strategy::Strategy& strategy, const ByteProgress& progress);
+// To the directory, of a job with lora; bf16 under bf16-true, else fp32. Every rank calls it alike;
+// one without a directory writes nothing. Errors: kIo, kExhausted; all ranks have gathered all
+// adapters by then.
+base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& table,
+                         const std::optional<std::string>& directory, strategy::Strategy& strategy,
+                         const ByteProgress& progress);
 
 }  // namespace trainctl::train

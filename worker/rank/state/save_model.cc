@@ -15,25 +15,28 @@ at::ScalarType SavedType(const job::JobSpec& job) {
   return job.precision == job::Precision::k32True || has_masters ? at::kFloat : at::kBFloat16;
 }
 
-void CreateModelFile(const job::JobSpec& job, ModelFiles& file) {
-  const std::string& directory = *job.output.dir;
+// As configurations write it.
+std::string_view NameOf(at::ScalarType type) { return type == at::kFloat ? "float32" : "bfloat16"; }
+
+void CreateModelFile(const job::JobSpec& job, const std::string& directory, ModelFiles& file) {
   if (base::Status made = MakeFolder(directory); !made.ok()) return file.Fail(made.error());
-  const auto copied = files::CopyCompanionFiles(job.model.path, directory);
+  const auto copied = files::CopyCompanionFiles(job.model.path, directory, NameOf(SavedType(job)));
   if (!copied) return file.Fail(copied.error());
   file.Create(directory);
 }
 
 }  // namespace
 
-base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table, bool writes,
-                       strategy::Strategy& strategy, const ByteProgress& progress) {
+base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table,
+                       const std::optional<std::string>& directory, strategy::Strategy& strategy,
+                       const ByteProgress& progress) {
   ModelFiles file(SavedType(job));
   for (const ops::ParamSpec& spec : table.params) {
     if (spec.adapter) continue;
     for (const ops::ParamPiece& piece : spec.pieces)
       file.Declare(piece.name, FileShape(spec, piece));
   }
-  if (writes) CreateModelFile(job, file);
+  if (directory) CreateModelFile(job, *directory, file);
   const AdapterMerger merger(job, table, strategy);
   const auto pieces = [&](ops::ParamId param) { return merger.Pieces(param); };
   return WriteParams({.table = table, .adapters = false, .type = SavedType(job)}, pieces, progress,

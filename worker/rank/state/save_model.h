@@ -3,6 +3,9 @@
 // Streamed tensor by tensor.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "common/base/result.h"
 #include "common/job/job.h"
 #include "worker/rank/ops/parameters.h"
@@ -11,11 +14,12 @@
 
 namespace trainctl::train {
 
-// To job.output.dir; adapters are merged into the weights (W + scale · B · A, from what 4-bit
+// To the directory; adapters are merged into the weights (W + scale · B · A, from what 4-bit
 // weights dequantize to). fp32 under 32-true, and under bf16-mixed where there are fp32 masters
-// (without lora), else bf16. Every rank calls it alike; where `writes`, the files are written.
+// (without lora), else bf16. Every rank calls it alike; one without a directory writes nothing.
 // Errors: kNotFound, kIo, kExhausted; all ranks have gathered all weights by then.
-base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table, bool writes,
-                       strategy::Strategy& strategy, const ByteProgress& progress);
+base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table,
+                       const std::optional<std::string>& directory, strategy::Strategy& strategy,
+                       const ByteProgress& progress);
 
 }  // namespace trainctl::train

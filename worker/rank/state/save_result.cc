@@ -1,9 +1,13 @@
 #include "worker/rank/state/save_result.h"
 
+#include <optional>
+
 #include "common/base/saved_folder.h"
 #include "common/base/writable_folder.h"
 #include "worker/rank/files/output_owner.h"
+#include "worker/rank/files/result_draft.h"
 #include "worker/rank/process/run_failure.h"
+#include "worker/rank/state/model_files.h"
 #include "worker/rank/state/save_adapter.h"
 #include "worker/rank/state/save_model.h"
 
@@ -36,8 +40,12 @@ void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
   };
   const bool adapter = spec.lora.has_value() && spec.output.save != job::Save::kMerged;
   const auto save = adapter ? SaveAdapter : SaveModel;
-  Take(save(spec, table, /*writes=*/rank.leads(), strategy, progress), "output.dir");
-  if (!rank.leads()) return;
+  std::optional<files::ResultDraft> draft;
+  if (rank.leads()) draft.emplace(rank.plan);
+  Take(save(spec, table, draft ? std::optional(draft->folder()) : std::nullopt, strategy, progress),
+       "output.dir");
+  if (!draft) return;
+  Take(KeepOneForm(*spec.output.dir, Take(draft->Publish(), "output.dir")), "output.dir");
   const char* kind = adapter                                  ? "adapter"
                      : spec.output.save == job::Save::kMerged ? "merged"
                                                               : "final";

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/job/hub_id.h"
+#include "common/rank/run_names.h"
 #include "worker/rank/process/run_failure.h"
 #include "worker/rank/state/initial_weights.h"
 #include "worker/rank/state/load_adapter.h"
@@ -43,7 +44,8 @@ void SetAside(const RankContext& rank, const std::string& checkpoint, const std:
                      ": name an older one, as with --checkpoint.resume_from FOLDER/step-60"};
   }
   if (rank.leads()) Take(files::SetAsideCheckpoint(checkpoint), "checkpoint");
-  Tell(rank, "a damaged checkpoint is set aside as " + checkpoint + ".damaged: " + fault);
+  Tell(rank, "a damaged checkpoint is set aside as " + checkpoint +
+                 std::string(job::kDamagedSuffix) + ": " + fault);
 }
 
 // The newest that every rank can open; rank 0 chooses.

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "common/job/batch.h"
@@ -41,6 +44,10 @@ class MicroBatches {
   int64_t sequences() const { return packed_ ? packed_->size() : std::ssize(dataset_.train); }
   int64_t steps_per_epoch() const { return job::StepsPerEpoch(plan_, sequences()); }
 
+  // From now on micro batches are made before they are asked for, on a thread of their own: those
+  // from first_step to before end_step. The pictures of later ones are decoded meanwhile.
+  void ReadAhead(int64_t first_step, int64_t end_step);
+
   // step counts over epochs.
   StepCounts Counts(int64_t step);
   // loss_sum and grad_scale are left to the caller. Throws RunFailure of a picture that can't be
@@ -53,7 +60,7 @@ class MicroBatches {
   model::MicroBatch Validation(int64_t index, int64_t max_rows);
   int64_t ValidationTokens(int64_t max_rows) const;
   // That of a validation row, [3, side, side] on the device.
-  at::Tensor Picture(int64_t row) const { return Images(validation_, {&row, 1})[0]; }
+  at::Tensor Picture(int64_t row) const;
 
  private:
   // Training rows, or numbers of packed sequences.
@@ -63,16 +70,37 @@ class MicroBatches {
   const data::PackedRows& PackedValidation(int64_t max_rows);
   // Rows that train, or that validate, and their pictures.
   struct Set {
+    std::string_view name;  // for people
     const data::Dataset& rows;
     images::PixelLoader* pictures = nullptr;  // null: there are none
   };
-  model::MicroBatch OfRows(const Set& set, std::span<const int64_t> rows) const;
-  model::MicroBatch OfSequences(const Set& set, const data::PackedRows& packed,
-                                std::span<const int64_t> sequences) const;
-  model::MicroBatch ToDevice(const data::Batch& batch) const;
-  at::Tensor Images(const Set& set, std::span<const int64_t> rows) const;
-  // Pictures of later micro batches of the epoch are asked for.
-  void LookAhead(int64_t step, int64_t micro_step);
+  // Memory for a micro batch's pictures. That which a device copies from is pinned; other memory is
+  // no tensor, so that a CPU slot does not count it.
+  struct PictureBuffer {
+    at::Tensor pinned;
+    std::vector<float> plain;
+    std::span<float> all();
+  };
+  // A micro batch on the host.
+  struct HostBatch {
+    data::Batch tokens;
+    PictureBuffer pictures;  // empty: there are none
+  };
+  // Of rows, or of numbers of packed sequences; packed: null where they are rows. Without tensors,
+  // for any thread.
+  HostBatch MakeHost(const Set& set, const data::PackedRows* packed,
+                     std::span<const int64_t> numbers, PictureBuffer pictures) const;
+  model::MicroBatch OfRows(const Set& set, const data::PackedRows* packed,
+                           std::span<const int64_t> numbers) const;
+  model::MicroBatch ToDevice(HostBatch host) const;
+  PictureBuffer BufferFor(const Set& set, int64_t rows) const;
+  at::Tensor Images(PictureBuffer& pictures, int64_t rows) const;
+  std::span<const int64_t> RowsOf(int64_t number);
+  // Of the micro batch of that number over all steps: into next_, on a thread of its own.
+  void Begin(int64_t number);
+  // The same, if it is to be read ahead, and the pictures of those behind it.
+  void BeginNext(int64_t number);
+  const std::vector<int64_t>& OrderOf(int64_t epoch);
 
   const data::Dataset& dataset_;
   const job::BatchPlan plan_;
@@ -85,9 +113,11 @@ class MicroBatches {
   int64_t packed_validation_rows_ = 0;
   std::unique_ptr<images::PixelLoader> pictures_, validation_pictures_;
   Set training_, validation_;
-  int64_t epoch_ = -1;           // of order_
-  int64_t pictures_epoch_ = -1;  // whose first pictures were asked for
-  std::vector<int64_t> order_;   //
+  std::map<int64_t, std::vector<int64_t>> orders_;  // of epochs, from that of the last step on
+  int64_t end_ = 0;              // number of the micro batch behind the last one that is read ahead
+  int64_t asked_ = 0;            // and behind the last one whose pictures were asked for
+  int64_t next_number_ = -1;     // of next_
+  std::future<HostBatch> next_;  // last: it uses all of the above
 };
 
 }  // namespace trainctl::train

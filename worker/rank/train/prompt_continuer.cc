@@ -50,7 +50,7 @@ std::vector<model::TextStart> PromptContinuer::Starts() const {
   return starts;
 }
 
-void PromptContinuer::Run(int64_t step, ops::Context& context,
+void PromptContinuer::Run(int64_t steps_done, ops::Context& context,
                           const std::function<void(int64_t)>& progress) const {
   const bool leads = parts_.comm.rank() == 0, tells_parts = !job::Trains(parts_.job);
   model::Continuation continuation{.max_new_tokens = parts_.job.eval.max_new_tokens,
@@ -70,14 +70,14 @@ void PromptContinuer::Run(int64_t step, ops::Context& context,
     continuation.grown = [&, next = kToldTokens](size_t place, const std::vector<int32_t>& added,
                                                  bool is_whole) mutable {
       if (!leads || (!is_whole && added.size() < next)) return;
-      is_whole ? Tell(step, place, added) : TellPart(step, place, added);
+      is_whole ? Tell(steps_done, place, added) : TellPart(steps_done, place, added);
       next = is_whole ? kToldTokens : added.size() + std::max(kToldTokens, added.size() / 16);
     };
   }
   const std::vector<std::vector<int32_t>> added = model::ContinueTexts(
       parts_.model, parts_.shape, context, Starts(), continuation, parts_.device);
   for (size_t place = 0; leads && !tells_parts && place < added.size(); ++place)
-    Tell(step, place, added[place]);
+    Tell(steps_done, place, added[place]);
 }
 
 std::string PromptContinuer::PictureName(size_t place) const {

@@ -46,7 +46,8 @@ class PromptContinuer {
   // A job that does not train continues one prompt after the other. It tells a text again whenever
   // it has grown by some tokens.
   // progress: of tokens(). Collective.
-  void Run(int64_t step, ops::Context& context, const std::function<void(int64_t)>& progress) const;
+  void Run(int64_t steps_done, ops::Context& context,
+           const std::function<void(int64_t)>& progress) const;
 
   // That all prompts together may get.
   int64_t tokens() const { return std::ssize(parts_.prompts.ids) * parts_.job.eval.max_new_tokens; }

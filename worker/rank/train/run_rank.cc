@@ -61,6 +61,8 @@ model::ModelOptions ModelOptionsOf(const job::JobSpec& spec, int64_t longest_pro
           .trains = job::Trains(spec)};
 }
 
+constexpr size_t kMostBrokenInLog = 1000;
+
 int64_t PictureSide(const job::ModelShape& shape) { return shape.image ? shape.image->side : 0; }
 
 // Of each prompt; none where there are no eval.images.
@@ -101,9 +103,7 @@ std::vector<std::string> RunsWith(const std::string& job_id,
 }
 
 job::RankOutcome Diverged(const Divergence& divergence, const std::string& what_then) {
-  return {.outcome = job::Outcome::kDiverged,
-          .message =
-              divergence.what + " at step " + std::to_string(divergence.step) + "; " + what_then};
+  return {.outcome = job::Outcome::kDiverged, .message = divergence.what + "; " + what_then};
 }
 
 class RankRun {
@@ -194,10 +194,10 @@ void RankRun::TellOfSkipped(const data::Dataset& dataset) {
     skipped += std::ssize(rows->skipped);
     const std::string text = std::to_string(rows->skipped.size()) + " of " +
                              std::to_string(rows->skipped.size() + rows->rows.size()) +
-                             " rows are left out, whose pictures can't be read (rows from 0):" +
-                             data::BrokenText(rows->skipped);
-    std::fputs((text + "\n").c_str(), stderr);
-    reporter_.Send(job::RankNotice{text});
+                             " rows are left out, whose pictures can't be read (rows from 0):";
+    const std::string in_log = data::BrokenText(rows->skipped, kMostBrokenInLog);
+    std::fputs((text + in_log + "\n").c_str(), stderr);
+    reporter_.Send(job::RankNotice{text + data::BrokenText(rows->skipped)});
   }
   reporter_.Record(job::Metric::kSkippedRows, 0, static_cast<double>(skipped));
 }
@@ -259,10 +259,10 @@ job::RankOutcome RankRun::ContinuePrompts(const job::ModelShape& shape, base::St
   ops::Context context{tape, strategy, KernelsFor(spec.engine, device), model_->norm_eps(),
                        spec.deterministic};
   const auto progress = [&](int64_t tokens) {
-    reporter_.Phase(job::RunPhase::kEvaluating, tokens, continuer.tokens());
+    reporter_.Phase(job::RunPhase::kGenerating, tokens, continuer.tokens());
   };
   progress(0);
-  continuer.Run(/*step=*/0, context, progress);
+  continuer.Run(/*steps_done=*/0, context, progress);
   memory.ReportPeak(0);
   reporter_.Record(job::Metric::kEvaluationSeconds, 0,
                    static_cast<double>(clock_.Steady() - loaded) / 1e6);
@@ -297,6 +297,8 @@ job::RankOutcome RankRun::Run() {
                                                           *model_, *device_, commands_, state_})
                                    : 0;
   std::optional<files::CheckpointState> start = FindStart(rank);
+  // While the weights load.
+  batches.ReadAhead(start ? start->manifest().step : 0, total_steps);
   strategy::Strategy& strategy =
       MakeRankStrategy(rank, *model_, *device_, batch.accumulation, state_);
   if (!start || !job::TrainsEveryWeight(spec))

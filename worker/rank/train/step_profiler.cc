@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/base/saved_folder.h"
+#include "common/rank/run_names.h"
 #include "common/rank/step_kind.h"
 #include "worker/rank/files/output_owner.h"
 #include "worker/rank/profile/step_times.h"
@@ -80,7 +81,7 @@ bool IsWhole(const std::filesystem::path& trace) {
 
 // Where Kineto writes what is to be at the path: beside it first.
 std::vector<std::filesystem::path> DraftsOf(const std::filesystem::path& path) {
-  return {path, path.string() + ".tmp"};
+  return {path, job::Draft(path.string())};
 }
 
 }  // namespace
@@ -144,8 +145,8 @@ void StepProfiler::Report(const std::vector<profile::TraceEvent>& events) {
 void StepProfiler::WriteTrace(const std::function<void(const std::string& path)>& save) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(*rank_.plan.job.output.dir) / base::kProfileFolder;
-  const fs::path path = folder / ("rank-" + std::to_string(rank_.plan.rank) + ".json");
-  const fs::path draft = folder / (path.filename().string() + ".tmp");
+  const fs::path path = folder / job::TraceFile(rank_.plan.rank);
+  const fs::path draft = job::Draft(path.string());
   if (const base::Status free = files::CheckNoOtherOwnsOutput(rank_.plan); !free)
     return Tell("no trace is written: " + free.error().message);
   std::error_code error;

@@ -136,18 +136,18 @@ void Trainer::MicroStep(int64_t step, int64_t micro_step, const StepCounts& coun
   batch.loss_sum = losses[micro_step * parts_.batch.devices + parts_.comm.rank()];
   batch.grad_scale = 1.0 / static_cast<double>(std::max<int64_t>(1, counts.trained_tokens));
 
-  const bool first = micro_step == 0, last = micro_step + 1 == parts_.batch.accumulation;
+  const bool last = micro_step + 1 == parts_.batch.accumulation;
   ops::Tape tape(/*recording=*/true);
   ops::Context context = MakeContext(tape);
   context.dropout = {
       .seed = parts_.plan.job.seed, .samples = batch.samples, .length = batch.length};
-  if (first) memory_.Sample(step, job::Phase::kBeforeForward);
+  if (last) memory_.Sample(step, job::Phase::kBeforeForward);
   parts_.state.phase.work = job::Work::kForward;
   {
     RECORD_USER_SCOPE(profile::kForwardRange);
     parts_.model.Loss(context, batch);
   }
-  if (first) memory_.Sample(step, job::Phase::kAfterForward);
+  if (last) memory_.Sample(step, job::Phase::kAfterForward);
   parts_.state.phase.work = job::Work::kBackward;
   {
     RECORD_USER_SCOPE(profile::kBackwardRange);
@@ -239,7 +239,7 @@ void Trainer::Report(const InFlight& done, double seconds) {
 void Trainer::TellOfNoLoss(int64_t step) {
   if (std::exchange(told_of_no_loss_, true) || parts_.comm.rank() != 0) return;
   parts_.reporter.Send(
-      job::RankNotice{"step " + std::to_string(step) +
+      job::RankNotice{"step " + std::to_string(step + 1) +
                       " has no token that counts in the loss, and so no loss; such "
                       "rows are cut at train.max_seq_length, or have no answer"});
 }
@@ -247,10 +247,13 @@ void Trainer::TellOfNoLoss(int64_t step) {
 void Trainer::LookAt(int64_t step, double value, const char* name) {
   is_lost_ = !std::isfinite(value);
   if (!is_lost_ || divergence_) return;
-  divergence_ = {step, std::string("the ") + name + " is " + std::to_string(value)};
+  // Whether a nan has a sign says nothing.
+  const std::string number = std::isnan(value) ? "nan" : std::to_string(value);
+  divergence_ = {std::string("the ") + name + " is " + number + " after step " +
+                 std::to_string(step + 1)};
   if (MustStop() || parts_.comm.rank() != 0) return;
-  parts_.reporter.Send(job::RankNotice{divergence_->what + " at step " + std::to_string(step) +
-                                       "; training goes on, as train.on_nan says"});
+  parts_.reporter.Send(
+      job::RankNotice{divergence_->what + "; training goes on, as train.on_nan says"});
 }
 
 void Trainer::LookAtWeights(int64_t step) {
@@ -266,10 +269,6 @@ bool Trainer::EvaluationIsDue(int64_t step) const {
   return step + 1 == total_steps_ || (eval.every_steps && (step + 1) % *eval.every_steps == 0);
 }
 
-void Trainer::TellEvaluated(int64_t done) {
-  parts_.reporter.Phase(job::RunPhase::kEvaluating, done, evaluation_total_);
-}
-
 void Trainer::Evaluate(int64_t step) {
   const job::EvalSpec& eval = parts_.plan.job.eval;
   const int64_t max_rows = eval.max_rows.value_or(std::numeric_limits<int64_t>::max());
@@ -278,17 +277,10 @@ void Trainer::Evaluate(int64_t step) {
   if (batches == 0 && !continues) return;
   Retire();
   if (MustStop()) return;
-  evaluation_total_ = batches + (continues ? parts_.continuer->tokens() : 0);
-  TellEvaluated(0);
   const StreamMark begin(parts_.device.device());
   parts_.state.phase.work = job::Work::kEvaluation;
   if (batches > 0) Validate(step, max_rows, batches);
-  if (continues) {
-    ops::Tape tape(/*recording=*/false);
-    ops::Context context = MakeContext(tape);
-    parts_.continuer->Run(step, context, [&](int64_t tokens) { TellEvaluated(batches + tokens); });
-    TellEvaluated(evaluation_total_);
-  }
+  if (continues) ContinuePrompts(step);
   last_mark_.emplace(parts_.device.device());
   last_mark_->Wait();
   const double seconds = last_mark_->SecondsSince(begin);
@@ -301,7 +293,23 @@ void Trainer::Evaluate(int64_t step) {
   if (batches > 0) LookAt(step, val_loss_, "validation loss");
 }
 
+void Trainer::ContinuePrompts(int64_t step) {
+  const int64_t total = parts_.continuer->tokens();
+  const auto progress = [&](int64_t tokens) {
+    parts_.reporter.Phase(job::RunPhase::kGenerating, tokens, total);
+  };
+  progress(0);
+  ops::Tape tape(/*recording=*/false);
+  ops::Context context = MakeContext(tape);
+  parts_.continuer->Run(step + 1, context, progress);
+  progress(total);  // texts may end before
+}
+
 void Trainer::Validate(int64_t step, int64_t max_rows, int64_t batches) {
+  const auto progress = [&](int64_t done) {
+    parts_.reporter.Phase(job::RunPhase::kEvaluating, done, batches);
+  };
+  progress(0);
   const at::Tensor sums =
       at::zeros({batches}, at::TensorOptions().device(parts_.device.device()).dtype(at::kDouble));
   const at::Tensor unused = at::zeros({}, sums.options());
@@ -314,7 +322,7 @@ void Trainer::Validate(int64_t step, int64_t max_rows, int64_t batches) {
     ops::Tape tape(/*recording=*/false);
     ops::Context context = MakeContext(tape);
     parts_.model.Loss(context, batch);
-    TellEvaluated(std::min(first + parts_.comm.world_size(), batches));
+    progress(std::min(first + parts_.comm.world_size(), batches));
   }
   if (parts_.comm.world_size() > 1) parts_.comm.Wait(parts_.comm.AllReduce(sums));
   const at::Tensor host = sums.cpu();

@@ -52,8 +52,7 @@ enum class TrainingEnd { kFinished, kStopped, kDiverged };
 
 // Where a run's numbers were lost first.
 struct Divergence {
-  int64_t step = 0;
-  std::string what;  // "the loss is nan"
+  std::string what;  // "the loss is nan after step 8", of so many done
 };
 
 class Trainer {
@@ -114,8 +113,7 @@ class Trainer {
   bool MustStop() const { return divergence_ && parts_.plan.job.train.on_nan == job::OnNan::kStop; }
   void Evaluate(int64_t step);
   void Validate(int64_t step, int64_t max_rows, int64_t batches);
-  // How far an evaluation is: its batches, then the tokens of its texts.
-  void TellEvaluated(int64_t done);
+  void ContinuePrompts(int64_t step);
   bool EvaluationIsDue(int64_t step) const;
   void Checkpoint(int64_t steps_done);
   bool CheckpointIsDue(int64_t steps_done) const {
@@ -135,7 +133,6 @@ class Trainer {
   std::optional<Divergence> divergence_;
   bool is_lost_ = false;  // the last number looked at is none
   bool told_of_no_loss_ = false;
-  int64_t evaluation_total_ = 0;  // what an evaluation does, in batches and tokens
   int64_t evaluated_steps_ = -1;  // val_loss_ is of the weights after so many
   double val_loss_ = 0;
   int64_t saved_steps_ = -1;  // the last checkpoint is of so many steps

@@ -1,0 +1,123 @@
+// What goes wrong in the simulated cluster, but for its ranks (sim_worker.h).
+#include <algorithm>
+#include <utility>
+
+#include "tests/server/simulation/sim_cluster.h"
+
+namespace trainctl::core {
+
+void SimCluster::LosePower() {
+  const Ledger before = ledger();
+  if (store_.LosePower()) ForgetWhatIsLost(before);
+  lying_steps_ = 0;
+  RestartCoordinator();
+}
+
+void SimCluster::ForgetWhatIsLost(const Ledger& before) {
+  ++losses_;
+  for (const auto& [key, attempt] : before.attempts()) {
+    if (!ledger().attempts().contains(key)) lost_attempts_.insert(key);
+  }
+  std::erase_if(accepted_, [&](base::JobId id) { return !ledger().jobs().contains(id); });
+  std::erase_if(answers_,
+                [&](const auto& answer) { return !ledger().submissions().contains(answer.first); });
+  std::erase_if(succeeded_ranks_,
+                [&](const auto& entry) { return !ledger().attempts().contains(entry.first); });
+}
+
+void SimCluster::Fault() {
+  SimWorker& worker = Any();
+  const uint64_t kind = random_() % 19;
+  if (kind < 5) {
+    Cut(worker);
+  } else if (kind < 8) {
+    if (SimRank* rank = worker.Running()) worker.Kill(*rank, random_);
+  } else if (kind < 9) {
+    Reboot(worker);
+  } else if (kind < 10) {
+    StopCoordinator();
+  } else if (kind < 12) {
+    DisturbDisk();
+  } else if (kind < 13) {
+    JumpClock();
+  } else if (kind < 14) {
+    if (!setting_.keeps_power) LosePower();
+  } else if (kind < 16) {
+    lying_steps_ = 1 + static_cast<int64_t>(random_() % 40);
+  } else if (kind < 17) {
+    RestartWorker(worker);
+  } else if (kind < 18) {
+    CutHost(worker.host());
+  } else {
+    CutMany();
+  }
+}
+
+// Its stream is gone. The coordinator hears of it now, or once it misses its heartbeats.
+void SimCluster::Cut(SimWorker& worker) {
+  const std::shared_ptr<SimStream> stream = worker.stream();
+  if (stream == nullptr) return;
+  LoseSomeOnItsWay(*stream);
+  worker.Disconnect();
+  if (Chance(random_, 50)) Leave(stream);
+}
+
+// A host's network is gone.
+void SimCluster::CutHost(const std::string& host) {
+  for (SimWorker& worker : workers_) {
+    if (worker.host() == host) Cut(worker);
+  }
+}
+
+// A switch is.
+void SimCluster::CutMany() {
+  for (SimWorker& worker : workers_) {
+    if (Chance(random_, 50)) Cut(worker);
+  }
+}
+
+void SimCluster::Reboot(SimWorker& worker) {
+  Cut(worker);
+  worker.Reboot();
+}
+
+// Its process dies, and its ranks go on. The next one says again what was not acknowledged.
+void SimCluster::RestartWorker(SimWorker& worker) {
+  Cut(worker);
+  worker.BeginAnew();
+}
+
+// The first part of what its stream carries arrives, until its end is noticed.
+void SimCluster::LoseSomeOnItsWay(SimStream& stream) {
+  stream.to_coordinator.resize(random_() % (stream.to_coordinator.size() + 1));
+}
+
+void SimCluster::NoticeCuts() {
+  std::vector<std::shared_ptr<SimStream>> noticed;
+  for (const std::shared_ptr<SimStream>& stream : streams_) {
+    if (stream->is_cut && Chance(random_, 10)) noticed.push_back(stream);
+  }
+  for (const std::shared_ptr<SimStream>& stream : noticed) Leave(stream);
+}
+
+void SimCluster::DisturbDisk() {
+  int64_t& steps = Chance(random_, 50) ? slow_steps_ : full_steps_;
+  steps = 1 + static_cast<int64_t>(random_() % 10);
+}
+
+void SimCluster::JumpClock() {
+  constexpr int64_t kFarthest = 900'000'000;
+  if (Chance(random_, 80)) return;
+  clock_jumped_ = clock_is_news_ = true;
+  clock_.wall += static_cast<int64_t>(random_() % (2 * kFarthest)) - kFarthest;
+  latest_wall_ = std::max(latest_wall_, clock_.wall);
+}
+
+// Killed, or with the time to say so; the next one may have another policy.
+void SimCluster::StopCoordinator() {
+  if (Chance(random_, 50)) Ask([](coordinator::Coordinator& shell) { shell.Finish(); });
+  if (Chance(random_, 30)) ChangePolicy();
+  RestartCoordinator();
+}
+
+}  // namespace trainctl::core

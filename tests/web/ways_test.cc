@@ -1,0 +1,45 @@
+// What a job's page is told of other ways to run it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/web/web_api.h"
+
+namespace trainctl::web_test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST_F(WebApi, OtherWaysToRunAJobHaveTheirMemoryAndTheOneAsked) {
+  TrainSteps(1);
+  const Json advice = GetJson(site_, "/api/advice?job=" + job_.id);
+  EXPECT_EQ(advice["name"], kHostile);
+  EXPECT_EQ(advice["devices"], 1);
+  EXPECT_EQ(advice["devices_left_out"], Json::object());
+  EXPECT_EQ(advice["asked"]["overrides"], "");
+  EXPECT_EQ(advice["asked"]["devices"], 1);
+  EXPECT_GT(advice["asked"]["peak_allocated_bytes"], 0);
+  EXPECT_TRUE(advice["asked"].at("energy_joules").is_null()) << "nobody has measured power";
+  EXPECT_GE(advice["considered"], 1);
+  EXPECT_TRUE(advice["asked"].contains("disturbed"));
+  for (const Json& way : advice["fitting"]) EXPECT_EQ(way.at(2), false) << "none was measured";
+  EXPECT_THAT(GetJson(site_, "/api/advice?job=j99", 404)["error"], HasSubstr("j99"));
+}
+
+// As `trainctl advise` has it.
+TEST_F(WebApi, OtherWaysAreNotOfDevicesFromWhichTheRulesOfTheirHostsKeepTheJob) {
+  rpc_test::FakeWorker barred("b/0", "b");
+  barred.SetReadRoots({"/elsewhere"});
+  barred.Connect(site_.channel());
+  TrainSteps(1);
+  const Json advice = GetJson(site_, "/api/advice?job=" + job_.id);
+  EXPECT_EQ(advice["devices"], 1);
+  ASSERT_EQ(advice["devices_left_out"].size(), 1u) << advice["devices_left_out"].dump();
+  const std::string why = advice["devices_left_out"].begin().key();
+  EXPECT_THAT(why, HasSubstr("not on b: "));
+  EXPECT_THAT(why, HasSubstr("/elsewhere"));
+}
+
+}  // namespace
+}  // namespace trainctl::web_test
