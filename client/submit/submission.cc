@@ -38,7 +38,6 @@ v1::SubmitRequest RequestFor(const JobFile& file, const std::vector<Assessment>&
     v1::JobSubmission& submission = *request.add_jobs();
     job::JobSpec job = file.jobs[i];
     job.train.micro_batch_size = assessments[i].job.train.micro_batch_size;
-    job.resources.priority = assessments[i].job.resources.priority;
     submission.set_job_json(job::ToJson(job));
     submission.set_micro_batch_auto(!file.jobs[i].train.micro_batch_size);
     if (assessments[i].inspection)

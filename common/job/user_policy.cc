@@ -23,12 +23,10 @@ int64_t UsualPriority(const UserPolicy& policy) {
 std::vector<std::string> FillIn(const UserPolicy& policy, const std::string& user, JobSpec* job) {
   std::vector<std::string> told;
   ResourceSpec& resources = job->resources;
-  if (!resources.priority) {
+  if (!resources.priority && UsualPriority(policy) != kDefaultPriority) {
     resources.priority = UsualPriority(policy);
-    if (*resources.priority != kDefaultPriority) {
-      told.push_back("resources.priority is " + std::to_string(*resources.priority) + ", by " +
-                     WhosePolicy(user));
-    }
+    told.push_back("resources.priority is " + std::to_string(*resources.priority) + ", by " +
+                   WhosePolicy(user));
   }
   if (!resources.time_limit_seconds && policy.max_time_limit_seconds) {
     resources.time_limit_seconds = policy.max_time_limit_seconds;

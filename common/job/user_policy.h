@@ -29,8 +29,8 @@ struct UserPolicy {
 // The default, or what is nearest of what the user may ask for.
 int64_t UsualPriority(const UserPolicy& policy);
 
-// What the job leaves unsaid, as the policy has it: its priority, and a time limit where each job
-// must have one. Returns what people are told of that.
+// What the job leaves unsaid, as the policy has it: its priority where the default is not granted,
+// and a time limit where each job must have one. Returns what people are told of that.
 std::vector<std::string> FillIn(const UserPolicy& policy, const std::string& user, JobSpec* job);
 
 // Why the job can't be taken, by what its user may ask for; what it leaves unsaid is filled in

@@ -156,7 +156,9 @@ void Coordinator::Perform(core::InspectJob& ask) {
   const auto answer = [this, ask](base::Result<job::Inspection> inspection) {
     LearnOf(ask.spec, {ask.job, ask.worker, std::move(inspection)});
   };
-  inspections_.Ask({ask.user, ask.worker, job::ToJson(ask.spec)}, parts_.clock.Steady(), answer);
+  job::JobSpec asked = ask.spec;
+  asked.resources.priority = job::PriorityOf(asked);  // older workers want a number
+  inspections_.Ask({ask.user, ask.worker, job::ToJson(asked)}, parts_.clock.Steady(), answer);
 }
 
 // A store that can't say has no earlier runs to tell of.

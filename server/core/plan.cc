@@ -48,6 +48,7 @@ int64_t ThreadsOf(const State& state, const Job& job, const RankRow& rank) {
 job::RankPlan PlanOfGang(const State& state, const Job& job, const job::Device& device) {
   job::RankPlan plan;
   plan.job = job.row.spec;
+  plan.job.resources.priority = job::PriorityOf(job.row.spec);  // older workers want a number
   if (plan.job.strategy == job::StrategyKind::kAuto) {
     plan.job.strategy =
         plan.job.devices == 1 ? job::StrategyKind::kSingle : job::StrategyKind::kDdp;

@@ -19,6 +19,12 @@ TEST(UserPolicy, AnUnsaidPriorityIsTheNearestThatIsGranted) {
   EXPECT_EQ(job.resources.priority, 60);
 }
 
+TEST(UserPolicy, AGrantedDefaultStaysUnsaid) {
+  JobSpec job;
+  EXPECT_THAT(FillIn({.max_priority = 60}, "ann", &job), IsEmpty());
+  EXPECT_EQ(job.resources.priority, std::nullopt);
+}
+
 TEST(UserPolicy, AnUnsaidTimeLimitIsTheLongestThatIsGranted) {
   JobSpec job;
   EXPECT_THAT(FillIn({.max_time_limit_seconds = 3600}, "ann", &job),

@@ -34,12 +34,14 @@ class LateInspectionTest : public testing::Test {
     worker_.Connect(site_.channel());
   }
 
-  void AnswerInspection() {
+  // Returns the job that was asked about.
+  job::JobSpec AnswerInspection() {
+    const v1::CoordinatorMessage asked = worker_.Next(v1::CoordinatorMessage::kInspect);
     v1::WorkerMessage answer;
-    answer.mutable_inspect_result()->set_request_id(
-        worker_.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
+    answer.mutable_inspect_result()->set_request_id(asked.inspect().request_id());
     answer.mutable_inspect_result()->set_inspection_json(job::ToJson(inspection_));
     worker_.Send(answer);
+    return job::FromJson(asked.inspect().job_json()).value();
   }
   Ended Submit() { return Trainctl(site_, {"submit", path_}); }
   void SubmitInspected() {
@@ -92,6 +94,17 @@ TEST_F(LateInspectionTest, TellsWhatSubmitTellsWithEarlierRuns) {
   ASSERT_TRUE(time);
   EXPECT_EQ(time->earlier_runs, 1);
   EXPECT_EQ(time->start_seconds, 2.5);
+}
+
+// Workers of 0.1.0 refuse a job whose priority is not a number.
+TEST_F(LateInspectionTest, AsksWithThePriorityThatTheJobLeavesUnsaid) {
+  job::JobSpec spec = SmallJob("tiny", 1);
+  spec.resources.priority.reset();
+  Write(spec);
+  worker_.Disconnect();
+  EXPECT_EQ(Submit().code, client::kExitOk);
+  worker_.Connect(site_.channel());
+  EXPECT_EQ(AnswerInspection().resources.priority, job::kDefaultPriority);
 }
 
 }  // namespace

@@ -103,6 +103,14 @@ TEST_F(PolicyTrainctlTest, WhatAJobLeavesUnsaidIsThePolicysAndIsSaid) {
   EXPECT_EQ(taken.resources.time_limit_seconds, 3600);
 }
 
+// Submitted again to a site that grants less, it is taken there too.
+TEST_F(PolicyTrainctlTest, AnUnsaidPriorityIsStoredAsUnsaid) {
+  site_.RestartUnder(R"({"users": {"*": {"max_priority": 60}}})");
+  ExpectTaken({});
+  const job::JobSpec taken = job::FromJson(site_.Get("j1").job_json()).value();
+  EXPECT_EQ(taken.resources.priority, std::nullopt);
+}
+
 TEST_F(PolicyTrainctlTest, AUserSeesWhatTheSiteGrants) {
   site_.RestartUnder(R"({"users": {"*": {"max_running_devices": 4, "max_queued_jobs": 9,
                          "max_time_limit": "24h", "max_priority": 60}}})");

@@ -57,6 +57,16 @@ TEST(MakePlan, ReducesInEachMicroStepWhereDeviceOrModelAreNotKnown) {
   EXPECT_FALSE(HoldsGradients(job, 80 * kGiB));
 }
 
+// Workers of 0.1.0 refuse a plan whose priority is not a number.
+TEST(MakePlan, SaysThePriorityThatTheJobLeavesUnsaid) {
+  Job job = Accumulating();
+  job.row.spec.resources.priority.reset();
+  const job::Device device = {.kind = job::DeviceKind::kCuda, .memory_bytes = 80 * kGiB};
+  const job::RankPlan plan =
+      MakePlan(Site(device), job, job.attempt->ranks.front().row, device);
+  EXPECT_EQ(plan.job.resources.priority, job::kDefaultPriority);
+}
+
 TEST(MakePlan, NamesTheOwnerOfItsFolderOnceThatHasEnded) {
   State state = Site({});
   state.site = "site";
