@@ -4,6 +4,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include "server/store/write_ahead_log.h"
+
 namespace trainctl::store {
 namespace {
 
@@ -56,6 +58,9 @@ std::string Damaged(const std::string& what) {
 base::Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Mode mode) {
   // SQLite would make it readable for everyone; its log and index files are made alike.
   if (mode == Mode::kWrite) close(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (mode == Mode::kWrite) {
+    if (const base::Status whole = CheckWriteAheadLog(path); !whole) return whole.error();
+  }
   std::unique_ptr<Database> database(new Database(path));
   const int access =
       mode == Mode::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
