@@ -113,6 +113,27 @@ TEST(ShimProcess, AFullDiskLosesNeitherTheEndNorTheOutcome) {
   EXPECT_EQ(shim::LogTail(shim.folder(), 5), "last words\n");
 }
 
+// More of what may be lost waits than there is room for at the end.
+TEST(ShimProcess, AFullDiskLosesMetricsBeforeTheOutcome) {
+  const TempFolder folder;
+  Gate gate(folder.path() + "/gate");
+  ShimUnderTest shim("started here; gate " + gate.path() +
+                         "; messages 4000 metrics; message {\"type\":\"outcome\"}; exit 0",
+                     {.subfolder = "disk", .disk_kib = 512});
+  if (!shim.disk().mounted()) GTEST_SKIP() << "no file system can be mounted here";
+  const Descriptor worker = shim.Connect();
+  ShimUnderTest::AwaitMessages(worker, 1);
+  shim.disk().Fill();
+  gate.Open();
+  EXPECT_EQ(shim.Wait(), 0);
+  const std::vector<nlohmann::json> messages = shim.Messages();
+  ASSERT_GE(messages.size(), 3u);
+  const nlohmann::json& outcome = messages[messages.size() - 2];
+  EXPECT_EQ(outcome["type"], "outcome");
+  EXPECT_EQ(messages.back()["type"], "dropped");
+  EXPECT_EQ(messages.back()["messages"].get<size_t>() + messages.size(), 4003u);
+}
+
 TEST(ShimProcess, ADiskThatIsFullForAWhileLosesNoMessage) {
   const TempFolder folder;
   Gate gate(folder.path() + "/gate");

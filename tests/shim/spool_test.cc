@@ -106,6 +106,25 @@ TEST(Spool, HoldsLinesBackWhileTheDiskRefusesThem) {
   EXPECT_THAT(ReadFrom(missing, 1), testing::ElementsAre("1:one", "2:two"));
 }
 
+// A disk that has room again, for less than all that waits.
+TEST(Spool, TheEndHasRoomBeforeWhatMayBeLost) {
+  const tests::TempFolder folder;
+  const std::string missing = folder.path() + "/later";
+  Spool spool(missing, {});
+  for (int i = 0; i < 3; ++i) {
+    spool.Append("{\"type\":\"metrics\"}", 5);
+    spool.Append("{\"type\":\"saved\"}", 5);
+  }
+  std::filesystem::create_directory(missing);
+  spool.Finish(6);
+  EXPECT_THAT(ReadFrom(missing, 1),
+              testing::ElementsAre(R"(1:{"heard_at":5,"type":"saved"})",
+                                   R"(2:{"heard_at":5,"type":"saved"})",
+                                   R"(3:{"heard_at":5,"type":"saved"})",
+                                   R"(4:{"heard_at":6,"type":"dropped","messages":3})"));
+  EXPECT_EQ(spool.lines(), 4);
+}
+
 TEST(Spool, AMessageKeepsWhenItWasHeard) {
   const tests::TempFolder folder;
   Spool spool(folder.path(), kSmallSpool);

@@ -327,6 +327,7 @@ base::Status Shim::Finish() {
   }
   for (int reads = 0; rank_ && reads < kMaxLastReads && ReadMessages(); ++reads) {
   }
+  spool_.Flush();  // there may be room again
   if (spool_.stalled() || log_.stalled()) DropBallast(options_.folder);
   spool_.Finish(clock_.Wall());
   exit_.lost_log_bytes = log_.Finish();

@@ -70,7 +70,26 @@ void Spool::Acknowledge(int64_t sequence) {
   while (segments.size() > 1 && segments[1].start <= sequence + 1) writer_.Drop(0);
 }
 
+// A line that is written in part stays, or what follows it could not be read.
+void Spool::DropWhatMayBeLost() {
+  size_t begin = at_line_start_ || pending_.empty() ? 0 : pending_.find('\n') + 1;
+  std::string kept = pending_.substr(0, begin);
+  while (begin < pending_.size()) {
+    const size_t end = pending_.find('\n', begin) + 1;
+    const std::string_view line = std::string_view(pending_).substr(begin, end - begin);
+    begin = end;
+    if (MayBeLost(line)) {
+      ++dropped_;
+      --lines_;
+    } else {
+      kept += line;
+    }
+  }
+  pending_ = std::move(kept);
+}
+
 void Spool::Finish(base::WallMicros now) {
+  DropWhatMayBeLost();
   SayDropped(now);
   Flush();
 }

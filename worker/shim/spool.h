@@ -45,8 +45,8 @@ class Spool {
   void CountDropped(int64_t messages) { dropped_ += messages; }
   // Lines up to this number are stored elsewhere.
   void Acknowledge(int64_t sequence);
-  // Nothing more will come: says what was dropped, and tries once more to write what a full disk
-  // held back.
+  // Nothing more will come. Of what a full disk held back, lines that may be lost are dropped: so
+  // the others find room. Says what was dropped, and writes.
   void Finish(base::WallMicros now = 0);
   // Writes what a full disk held back, as far as there is room.
   void Flush();
@@ -57,6 +57,7 @@ class Spool {
  private:
   int64_t HeldBytes() const { return writer_.bytes() + static_cast<int64_t>(pending_.size()); }
   void Push(std::string_view line);
+  void DropWhatMayBeLost();
   void SayDropped(base::WallMicros now);
 
   const SpoolLimits limits_;
