@@ -66,22 +66,16 @@ int64_t SavedRecord::Bytes() const {
                          [](int64_t sum, const SavedFile& file) { return sum + file.bytes; });
 }
 
-Result<std::vector<SavedFile>> ListSaved(const std::string& path) {
+Result<SavedRecord> RecordSaved(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return OsError(path, errno);
-  if (S_ISREG(status.st_mode))
-    return std::vector<SavedFile>{Describe(fs::path(path).filename().string(), status)};
-  return Walk(path);
-}
-
-Result<SavedRecord> RecordSaved(const std::string& path, const std::vector<SavedFile>& before) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return OsError(path, errno);
-  Result<std::vector<SavedFile>> files = ListSaved(path);
+  Result<std::vector<SavedFile>> files =
+      S_ISREG(status.st_mode)
+          ? std::vector<SavedFile>{Describe(fs::path(path).filename().string(), status)}
+          : Walk(path);
   if (!files) return files.error();
-  std::erase_if(*files, [&](const SavedFile& file) {
-    return std::ranges::find(before, file) != before.end() ||
-           file.path.find('\n') != std::string::npos;
+  std::erase_if(*files, [](const SavedFile& file) {
+    return file.path.find('\n') != std::string::npos;
   });
   SavedRecord record{status.st_dev, status.st_ino, BootId(), std::move(*files)};
   if (ToText(record).size() > kMaxRecordBytes)

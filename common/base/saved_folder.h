@@ -85,14 +85,10 @@ struct SavedRecord {
 inline constexpr size_t kMaxSavedFiles = 4096;
 inline constexpr size_t kMaxRecordBytes = 512 << 10;
 
-// The regular files there are, without checkpoints, in order of path; links are left out. An
+// The record of all regular files of a folder, in order of path, without checkpoints and links. An
 // artifact that is a file is its own only one. kNotFound: nothing is there. kExhausted: more than
-// kMaxSavedFiles. kIo.
-Result<std::vector<SavedFile>> ListSaved(const std::string& path);
-
-// The record of what was saved to path: all its files but those that lay there before, unchanged.
-// kExhausted: the record is longer than kMaxRecordBytes. Errors as ListSaved.
-Result<SavedRecord> RecordSaved(const std::string& path, const std::vector<SavedFile>& before);
+// kMaxSavedFiles, or kMaxRecordBytes. kIo.
+Result<SavedRecord> RecordSaved(const std::string& path);
 
 std::string ToText(const SavedRecord& record);
 // kInvalid: no such record.

@@ -18,7 +18,7 @@ class AgentArtifactTest : public AgentFixture {
     message.mutable_artifact()->set_request_id("a1");
     message.mutable_artifact()->set_path(path);
     message.mutable_artifact()->set_file(file);
-    if (const auto record = base::RecordSaved(path, {}))
+    if (const auto record = base::RecordSaved(path))
       message.mutable_artifact()->set_record(base::ToText(*record));
     const size_t before = coordinator_.told().artifacts.size();
     coordinator_.Send(message);
@@ -56,7 +56,7 @@ TEST_F(AgentArtifactTest, RemovesWhatTheCoordinatorAsksFor) {
   std::filesystem::create_directory(out);
   ASSERT_TRUE(base::WriteFileAtomically(out + "/weights", "0123456789"));
   ASSERT_TRUE(base::WriteFileAtomically(out + "/notes", "mine"));
-  base::SavedRecord record = *base::RecordSaved(out, {});
+  base::SavedRecord record = *base::RecordSaved(out);
   std::erase_if(record.files, [](const auto& file) { return file.path == "notes"; });
   v1::CoordinatorMessage message;
   message.mutable_outputs()->set_request_id("o1");

@@ -54,7 +54,7 @@ class AgentRulesTest : public AgentFixture {
     message.mutable_artifact()->set_request_id("a1");
     message.mutable_artifact()->set_path(path);
     message.mutable_artifact()->set_owner(owner);
-    message.mutable_artifact()->set_record(base::ToText(*base::RecordSaved(path, {})));
+    message.mutable_artifact()->set_record(base::ToText(*base::RecordSaved(path)));
     coordinator_.Send(message);
     coordinator_.Await("the piece", [](const auto& told) { return !told.artifacts.empty(); });
     return coordinator_.told().artifacts.back().error();

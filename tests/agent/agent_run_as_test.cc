@@ -176,8 +176,8 @@ TEST_F(AgentRunAsTest, WhatTheOwnerMayNotReadIsNotReadAsSaved) {
     message.mutable_artifact()->set_request_id("a1");
     message.mutable_artifact()->set_path(path);
     message.mutable_artifact()->set_owner("nobody");
-    message.mutable_artifact()->set_record(base::ToText(*base::RecordSaved(path, {})));
-    message.mutable_artifact()->set_file(base::RecordSaved(path, {})->files.front().path);
+    message.mutable_artifact()->set_record(base::ToText(*base::RecordSaved(path)));
+    message.mutable_artifact()->set_file(base::RecordSaved(path)->files.front().path);
     coordinator_.Send(message);
     coordinator_.Await("the piece",
                        [&](const auto& told) { return told.artifacts.size() > before; });
@@ -200,7 +200,7 @@ TEST_F(AgentRunAsTest, WhatTheOwnerMayNotRemoveStays) {
     message.mutable_outputs()->set_owner("nobody");
     v1::SavedPlace& saved = *message.mutable_outputs()->add_saved();
     saved.set_path(out);
-    saved.set_record(base::ToText(*base::RecordSaved(out, {})));
+    saved.set_record(base::ToText(*base::RecordSaved(out)));
     coordinator_.Send(message);
     coordinator_.Await("the removal",
                        [&](const auto& told) { return told.outputs.size() > before; });

@@ -28,7 +28,7 @@ TEST_F(SavedFolderTest, ARecordIsReadAsItWasWritten) {
   Write("config.json", "{}");
   Write("sub/with space", "abc");
   Write("checkpoints/step-1/manifest.json", "{}");
-  const Result<SavedRecord> record = RecordSaved(folder_, {});
+  const Result<SavedRecord> record = RecordSaved(folder_);
   ASSERT_TRUE(record) << record.error().message;
   const Result<SavedRecord> again = ParseSavedRecord(ToText(*record));
   ASSERT_TRUE(again) << again.error().message;
@@ -42,21 +42,9 @@ TEST_F(SavedFolderTest, ARecordIsReadAsItWasWritten) {
   EXPECT_EQ(again->Find("checkpoints/step-1/manifest.json"), nullptr);
 }
 
-TEST_F(SavedFolderTest, WhatLayThereBeforeIsLeftOutUnlessItWasWrittenAnew) {
-  Write("old", "1");
-  Write("config.json", "old");
-  const auto before = ListSaved(folder_);
-  Write("config.json", "newer");
-  Write("weights", "abc");
-  const Result<SavedRecord> record = RecordSaved(folder_, *before);
-  EXPECT_EQ(record->Find("old"), nullptr);
-  EXPECT_NE(record->Find("config.json"), nullptr);
-  EXPECT_NE(record->Find("weights"), nullptr);
-}
-
 TEST_F(SavedFolderTest, AnotherFolderIsNotTheSavedOne) {
   Write("other/weights", "abc");
-  const Result<SavedRecord> record = RecordSaved(folder_, {});
+  const Result<SavedRecord> record = RecordSaved(folder_);
   struct stat status{};
   ASSERT_EQ(::stat(folder_.c_str(), &status), 0);
   EXPECT_TRUE(record->IsOf(status));

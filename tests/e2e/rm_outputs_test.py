@@ -1,5 +1,6 @@
 """Jobs that are removed with what they have saved: that goes, and nothing else."""
 
+import threading
 import unittest
 
 from cluster import ClusterTest, tiny_job
@@ -45,6 +46,29 @@ class RmOutputs(ClusterTest):
         self.assertIn((f"{job['id']} {out}", "accepted"), self.audited(entries, "rm-outputs"))
         code, again = self.run_job(tiny_job(output__dir=str(out), output__save="final"))
         self.assertEqual(code, 0, again)
+
+    def test_what_others_write_while_it_saves_is_not_the_jobs(self):
+        out = self.dir / "out"
+        out.mkdir()
+        notes, ended = out / "notes.txt", threading.Event()
+
+        def write_on():
+            while not ended.is_set():
+                with notes.open("a", encoding="utf-8") as file:
+                    file.write("still here\n")
+
+        writer = threading.Thread(target=write_on)
+        writer.start()
+        try:
+            code, job = self.run_job(tiny_job(output__dir=str(out), output__save="final"))
+        finally:
+            ended.set()
+            writer.join()
+        self.assertEqual(code, 0, job)
+        removed = self.remove(job["id"])
+        self.assertEqual(removed.returncode, 0, removed.stderr)
+        self.assertIn(f"{out}: stays, with notes.txt", removed.stdout)
+        self.assertTrue(notes.exists())
 
     @staticmethod
     def audited(entries, action):

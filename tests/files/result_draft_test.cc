@@ -51,8 +51,8 @@ TEST_F(ResultDraftTest, WhatIsPublishedIsKnownByTheRecordBesideTheOwnerFile) {
   Write(draft.folder() + "/model.safetensors", "123");
   const auto published = draft.Publish();
   ASSERT_TRUE(published.ok()) << published.error().message;
-  EXPECT_EQ(published->files, base::RecordSaved(out_, {})->files);
-  EXPECT_EQ(base::ToText(*published), base::ToText(*base::RecordSaved(out_, {})));
+  EXPECT_EQ(published->files, base::RecordSaved(out_)->files);
+  EXPECT_EQ(base::ToText(*published), base::ToText(*base::RecordSaved(out_)));
   std::ifstream record(Owned(job::ResultRecord("site", "j12", 2)));
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(record), {}), base::ToText(*published));
 }

@@ -32,7 +32,7 @@ ResultDraft::~ResultDraft() {
 
 // A rename changes nothing that a record says of a file.
 base::Result<base::SavedRecord> ResultDraft::Record() const {
-  base::Result<base::SavedRecord> record = base::RecordSaved(folder_, {});
+  base::Result<base::SavedRecord> record = base::RecordSaved(folder_);
   if (!record) return record;
   struct stat place{};
   if (::stat(output_dir_.c_str(), &place) != 0) return base::OsError(output_dir_, errno);

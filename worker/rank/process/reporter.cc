@@ -66,9 +66,9 @@ void Reporter::Phase(job::RunPhase phase, int64_t done, int64_t total) {
   wake_.notify_one();
 }
 
-void Reporter::Saved(std::string kind, std::string path, const std::vector<base::SavedFile>& before,
+void Reporter::Saved(std::string kind, std::string path,
+                     const base::Result<base::SavedRecord>& record,
                      std::vector<std::string> removed) {
-  const base::Result<base::SavedRecord> record = base::RecordSaved(path, before);
   if (!record)
     Send(job::RankNotice{"no other host can read what was saved: " + record.error().message});
   const int64_t bytes = record ? record->Bytes() : 0;

@@ -36,9 +36,9 @@ class Reporter {
   // What the rank does, and how far it is. A new phase is sent at once, behind the last word of the
   // one before; of one phase the latest word, at most every kFlushInterval.
   void Phase(job::RunPhase phase, int64_t done = 0, int64_t total = 0);
-  // What was written completely, a file or a folder. Its record is made here: all its files but
-  // those that lay there before, unchanged. removed: what goes for it.
-  void Saved(std::string kind, std::string path, const std::vector<base::SavedFile>& before,
+  // What was written completely, a file or a folder, and the record of it. removed: what goes for
+  // it.
+  void Saved(std::string kind, std::string path, const base::Result<base::SavedRecord>& record,
              std::vector<std::string> removed = {});
   // A point of the metric. One of the whole gang is reported by rank 0; from others it is nothing.
   void Record(job::Metric metric, int64_t step, double value,

@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "common/base/saved_folder.h"
 #include "common/base/size.h"
 #include "common/rank/run_names.h"
 #include "worker/rank/files/output_owner.h"
@@ -246,7 +247,9 @@ void Checkpointer::TellAndRotate(const files::CheckpointPlace& place) {
   const job::CheckpointSpec& spec = options_.plan.job.checkpoint;
   const std::vector<std::string> surplus = files::SurplusCheckpoints(
       place.directory, {.last = spec.keep_last, .best = spec.keep_best}, options_.runs);
-  Report([&](Reporter& reporter) { reporter.Saved("checkpoint", place.path(), {}, surplus); });
+  Report([&](Reporter& reporter) {
+    reporter.Saved("checkpoint", place.path(), base::RecordSaved(place.path()), surplus);
+  });
   for (const std::string& path : surplus) {
     if (const base::Status removed = files::RemoveCheckpoint(path); !removed)
       std::fprintf(stderr, "trainrank: an old checkpoint stays: %s\n",

@@ -1,6 +1,7 @@
 #include "worker/rank/state/save_result.h"
 
 #include <optional>
+#include <utility>
 
 #include "common/base/saved_folder.h"
 #include "common/base/writable_folder.h"
@@ -34,7 +35,6 @@ void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
   const job::JobSpec& spec = rank.plan.job;
   rank.reporter.Phase(job::RunPhase::kSaving);
   if (rank.leads()) Take(files::CheckOwnsOutput(rank.plan), "output.dir");
-  const auto before = base::ListSaved(*spec.output.dir);
   const auto progress = [&](int64_t done, int64_t total) {
     rank.reporter.Phase(job::RunPhase::kSaving, done, total);
   };
@@ -45,11 +45,12 @@ void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
   Take(save(spec, table, draft ? std::optional(draft->folder()) : std::nullopt, strategy, progress),
        "output.dir");
   if (!draft) return;
-  Take(KeepOneForm(*spec.output.dir, Take(draft->Publish(), "output.dir")), "output.dir");
+  base::SavedRecord record = Take(draft->Publish(), "output.dir");
+  Take(KeepOneForm(*spec.output.dir, record), "output.dir");
   const char* kind = adapter                                  ? "adapter"
                      : spec.output.save == job::Save::kMerged ? "merged"
                                                               : "final";
-  rank.reporter.Saved(kind, *spec.output.dir, before ? *before : std::vector<base::SavedFile>());
+  rank.reporter.Saved(kind, *spec.output.dir, std::move(record));
   rank.reporter.Record(job::Metric::kSaveSeconds, 0,
                        static_cast<double>(rank.clock.Steady() - begin) / 1e6);
 }

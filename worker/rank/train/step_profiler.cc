@@ -164,7 +164,7 @@ void StepProfiler::WriteTrace(const std::function<void(const std::string& path)>
     for (const fs::path& unfinished : DraftsOf(draft)) fs::remove(unfinished, ignored);
     return Tell("the trace could not be written to " + path.string() + ": " + error.message());
   }
-  rank_.reporter.Saved("profile", path.string(), {});
+  rank_.reporter.Saved("profile", path.string(), base::RecordSaved(path.string()));
 }
 
 void StepProfiler::End() {
