@@ -175,26 +175,25 @@ std::string ChangesText(const std::string& overrides) {
 Json Record(const Advice& advice, const Line& line) {
   const advice::Way& way = line.way;
   const std::optional<double> energy = way.energy_joules();
+  const job::TimeEstimate* ran = way.of_runs();
+  const bool by_rates = way.time && way.time->earlier_runs == 0;
   Json record = {{"overrides", line.overrides},
                  {"devices", way.job.devices},
                  {"total_seconds", way.time ? Json(way.time->total_seconds) : Json(nullptr)},
                  {"step_seconds", way.time ? Json(way.time->step_seconds) : Json(nullptr)},
                  {"energy_joules", energy ? Json(*energy) : Json(nullptr)},
-                 {"earlier_runs", way.time ? Json(way.time->earlier_runs) : Json(nullptr)},
-                 {"disturbed", way.time ? Json(way.time->disturbed) : Json(nullptr)},
+                 {"time_from", advice::SourceOfTime(way)},
+                 {"rates_factor", by_rates ? Json(way.rates_factor) : Json(nullptr)},
+                 {"measured_total_seconds", ran ? Json(ran->total_seconds) : Json(nullptr)},
+                 {"measured_step_seconds", ran ? Json(ran->step_seconds) : Json(nullptr)},
+                 {"earlier_runs", way.time ? Json(ran ? ran->earlier_runs : 0) : Json(nullptr)},
+                 {"disturbed", way.time ? Json(ran && ran->disturbed) : Json(nullptr)},
                  {"peak_allocated_bytes", way.peak_bytes()},
                  {"limit_bytes", way.limit_bytes},
                  {"memory", Json::parse(job::ToJson(way.memory))}};
   if (advice.price_per_device_hour)
     record["price"] = line.price ? Json(*line.price) : Json(nullptr);
   return record;
-}
-
-// "rates", "2 runs", "1 run, disturbed".
-std::string SourceText(const std::optional<job::TimeEstimate>& time) {
-  if (!time) return "–";
-  if (time->earlier_runs == 0) return "rates";
-  return Plural(time->earlier_runs, "run") + (time->disturbed ? ", disturbed" : "");
 }
 
 void AddRow(const Advice& advice, const Line& line, Style style, TextTable* table) {
@@ -208,7 +207,7 @@ void AddRow(const Advice& advice, const Line& line, Style style, TextTable* tabl
   cells.emplace_back(std::to_string(way.job.devices));
   cells.emplace_back(EnergyText(way.energy_joules()));
   if (advice.price_per_device_hour) cells.emplace_back(PriceText(line.price));
-  cells.emplace_back(SourceText(way.time));
+  cells.emplace_back(advice::SourceOfTime(way));
   cells.emplace_back(ChangesText(line.overrides), style);
   table->AddRow(std::move(cells));
 }
@@ -242,14 +241,15 @@ std::string UnshownText(const Advice& advice) {
 // Of the times in the table.
 std::string SourcesText(const Advice& advice) {
   const auto any = [&](auto is_so) {
-    const auto has_it = [&](const advice::Way& way) { return way.time && is_so(*way.time); };
-    return std::ranges::any_of(advice.shown, has_it) || has_it(advice.ways.asked);
+    return std::ranges::any_of(advice.shown, is_so) || is_so(advice.ways.asked);
   };
   std::string text;
-  if (any([](const job::TimeEstimate& time) { return time.earlier_runs > 0; }))
+  if (any([](const advice::Way& way) { return way.of_runs() != nullptr; }))
     text += "Times from runs are measured; the others are predicted from the device's rates.\n";
-  if (any([](const job::TimeEstimate& time) { return time.disturbed; }))
-    text += "Disturbed: other work on the hosts of these runs slowed them.\n";
+  if (any([](const advice::Way& way) { return SourceOfTime(way).starts_with("rates ×"); }))
+    text += "Rates × N: the nearest ways that were measured took N times what rates say.\n";
+  if (any([](const advice::Way& way) { return way.of_runs() && way.of_runs()->disturbed; }))
+    text += "Disturbed: other work on the hosts of these runs slowed them; they scale nothing.\n";
   return text;
 }
 
@@ -379,6 +379,7 @@ Sweep TrialOf(const Advice& advice, size_t ways, int64_t steps) {
     if (sweep.points.size() == ways) break;
     SweepPoint point{.values = {ChangesText(advice::OverridesOf(advice.job, way))}, .job = way.job};
     point.job.name = advice.job.name + "-way-" + std::to_string(sweep.points.size() + 1);
+    if (way.time) point.predicted_step_seconds = way.time->step_seconds;
     KeepStepsAlone(steps, &point.job);
     point.job.exclusive = true;  // nothing else in its measurement
     sweep.axes.front().values.push_back(point.values.front());

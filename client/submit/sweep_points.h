@@ -1,6 +1,7 @@
 // A sweep: the settings that are varied, and one job for each combination of their values. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct SweepAxis {
 struct SweepPoint {
   std::vector<std::string> values;  // one an axis
   job::JobSpec job;
+  // As it was shown before; nullopt: as the site predicts it when it is submitted.
+  std::optional<double> predicted_step_seconds = {};
 };
 
 struct Sweep {

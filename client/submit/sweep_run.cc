@@ -31,7 +31,9 @@ base::Status SweepRun::Assess() {
     SweepResult& result = results_.emplace_back(SweepResult{.point = &sweep_.points[i]});
     if (assessments_[i].prediction)
       result.predicted_peak_bytes = static_cast<double>(assessments_[i].prediction->peak_allocated);
-    if (assessments_[i].time) result.predicted_step_seconds = assessments_[i].time->step_seconds;
+    result.predicted_step_seconds = result.point->predicted_step_seconds;
+    if (!result.predicted_step_seconds && assessments_[i].time)
+      result.predicted_step_seconds = assessments_[i].time->step_seconds;
     if (IsRefused(i)) result.outcome = "refused";
   }
   const bool all = std::all_of(results_.begin(), results_.end(), [](const SweepResult& result) {

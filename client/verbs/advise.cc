@@ -97,7 +97,8 @@ class AdviseVerb : public Verb {
     arguments.Remark(
         "Each way trains the same: rows, steps, global batch and learning rate stay.\n"
         "Nothing runs without --try. With it, -o json and csv hold what was tried alone.\n"
-        "Times come from earlier runs of the same shape, else from the device's rates.");
+        "Times come from earlier runs of the same shape, else from the device's rates, scaled by\n"
+        "what the nearest of the measured ways took over what rates say of them.");
   }
 
   int Run(Context& context) override {

@@ -4,22 +4,33 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
+
+#include "common/advice/calibration.h"
 
 namespace trainctl::advice {
 namespace {
 
 constexpr size_t kMostAsked = 500;  // ways of which earlier runs are asked for
 
-// Those of which earlier runs are asked for: the one as asked, then those that may come to the
-// front first.
-std::vector<Way*> AskedFirst(Ways* ways) {
-  std::ranges::stable_sort(ways->fitting, {},
+void SortByTime(std::vector<Way>* ways) {
+  std::ranges::stable_sort(*ways, {},
                            [](const Way& way) { return way.time ? way.time->total_seconds : 0; });
+}
+
+// Those of which earlier runs are asked for: the one as asked, the front by rates, where slow ways
+// are that save memory, and then the fastest.
+std::vector<Way*> AskedFirst(Ways* ways) {
+  SortByTime(&ways->fitting);
   std::vector<Way*> asked = {&ways->asked};
-  for (Way& way : ways->fitting) {
-    if (asked.size() == kMostAsked) break;
-    asked.push_back(&way);
+  std::set<size_t> front;
+  for (const size_t place : PlacesOfFront(ways->fitting)) {
+    front.insert(place);
+    asked.push_back(&ways->fitting[place]);
+  }
+  for (size_t i = 0; i < ways->fitting.size() && asked.size() < kMostAsked; ++i) {
+    if (!front.contains(i)) asked.push_back(&ways->fitting[i]);
   }
   return asked;
 }
@@ -27,7 +38,11 @@ std::vector<Way*> AskedFirst(Ways* ways) {
 // With all CPUs of its hosts an optimizer in host memory is faster, and such a run is stored
 // apart. A trial of a way has them: where nothing else was measured, its time counts.
 bool MayTakeTrial(const Way& way) {
-  return way.job.offload_optimizer && !way.job.exclusive && way.time && way.time->earlier_runs == 0;
+  return way.job.offload_optimizer && !way.job.exclusive && way.time && !way.is_measured();
+}
+
+bool IsBetter(const std::optional<job::TimeEstimate>& trial, const job::TimeEstimate& known) {
+  return trial && trial->earlier_runs > 0 && (!trial->disturbed || known.earlier_runs == 0);
 }
 
 // Of a way on as many devices, with its weights in as many bits, a process starts and loads alike.
@@ -46,9 +61,9 @@ void ShareStarts(const std::vector<Way*>& asked, Ways* ways) {
     known.emplace(StartOf(*way), &*way->time);
   }
   if (first == nullptr) return;
-  for (size_t i = asked.size() - 1; i < ways->fitting.size(); ++i) {
-    Way& way = ways->fitting[i];
-    if (!way.time) continue;
+  const std::set<const Way*> were_asked(asked.begin(), asked.end());
+  for (Way& way : ways->fitting) {
+    if (!way.time || were_asked.contains(&way)) continue;
     const auto found = known.find(StartOf(way));
     const job::TimeEstimate& told = found == known.end() ? *first : *found->second;
     job::CountStart({way.time->device_name, told.start_seconds, told.load_seconds, told.start_runs,
@@ -80,11 +95,12 @@ void TakeEarlierTimes(const std::vector<job::SiteDevice>& devices, const Predict
   if (!trials.empty()) {
     const TimesTold measured = predict(trials);
     for (size_t i = 0; i < trials.size(); ++i) {
-      const std::optional<job::TimeEstimate>& time = measured.times[i];
-      if (time && time->earlier_runs > 0) untold[i]->time = time;
+      if (IsBetter(measured.times[i], *untold[i]->time)) untold[i]->time = measured.times[i];
     }
   }
   ShareStarts(asked, ways);
+  Calibrate(ways);
+  SortByTime(&ways->fitting);
   if (ways->asked.time) job::CountPower(told.powers, &*ways->asked.time);
   for (Way& way : ways->fitting) {
     if (way.time) job::CountPower(told.powers, &*way.time);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <limits>
 #include <map>
 #include <utility>
 
+#include "common/base/plural.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
 
@@ -32,6 +34,16 @@ bool IsImplied(const std::string& key, const job::JobSpec& job, const Way& way) 
   return key.starts_with("lora") && !job.lora;
 }
 
+std::string Number(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", number);
+  return text;
+}
+
+std::string RunsText(const job::TimeEstimate& time) {
+  return base::Plural(time.earlier_runs, "run") + (time.disturbed ? ", disturbed" : "");
+}
+
 }  // namespace
 
 std::optional<Liberty> ParseLiberty(std::string_view name) {
@@ -50,26 +62,30 @@ double Way::device_seconds() const {
   return time ? time->total_seconds * static_cast<double>(job.devices) : 0;
 }
 
-std::vector<Way> ParetoFront(std::vector<Way> ways) {
-  std::erase_if(ways, [](const Way& way) { return !way.time; });
-  // Places, not ways: ways are large to move.
+std::vector<size_t> PlacesOfFront(const std::vector<Way>& ways) {
   std::vector<std::pair<std::pair<double, int64_t>, size_t>> order;
-  for (const Way& way : ways)
-    order.push_back({{way.time->total_seconds, way.peak_bytes()}, order.size()});
+  for (size_t i = 0; i < ways.size(); ++i) {
+    if (ways[i].time) order.push_back({{ways[i].time->total_seconds, ways[i].peak_bytes()}, i});
+  }
   std::ranges::sort(order);
-  std::vector<Way> front;
+  std::vector<size_t> front;
   auto least = std::numeric_limits<double>::infinity();
   int64_t fewest = std::numeric_limits<int64_t>::max();
   for (const auto& [cost, place] : order) {
-    Way& way = ways[place];
     const auto peak = static_cast<double>(cost.second);
     const bool saves_memory = peak < (1 - kLeastSaving) * least;
-    const bool saves_devices = way.job.devices < fewest;
+    const bool saves_devices = ways[place].job.devices < fewest;
     if (!saves_memory && !saves_devices) continue;
     least = std::min(least, peak);
-    fewest = std::min(fewest, way.job.devices);
-    front.push_back(std::move(way));
+    fewest = std::min(fewest, ways[place].job.devices);
+    front.push_back(place);
   }
+  return front;
+}
+
+std::vector<Way> ParetoFront(std::vector<Way> ways) {
+  std::vector<Way> front;
+  for (const size_t place : PlacesOfFront(ways)) front.push_back(std::move(ways[place]));
   return front;
 }
 
@@ -87,6 +103,16 @@ std::string OverridesOf(const job::JobSpec& job, const Way& way) {
   }
   if (!job.lora && way.job.lora) add("lora", "'{}'");
   return overrides;
+}
+
+std::string SourceOfTime(const Way& way) {
+  if (!way.time) return "–";
+  if (way.time->earlier_runs > 0) return RunsText(*way.time);
+  const std::string factor = Number(way.rates_factor);
+  const std::string rates = factor == "1" ? "rates" : "rates × " + factor;
+  if (!way.slowed) return rates;
+  return rates + " (" + RunsText(*way.slowed) + ": " + Number(way.slowed->step_seconds) +
+         " s a step)";
 }
 
 }  // namespace trainctl::advice

@@ -3,6 +3,7 @@
 // thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -43,9 +44,18 @@ struct Way {
   job::MemoryEstimate memory;
   int64_t limit_bytes = 0;                // of one device; 0: not known
   std::optional<job::TimeEstimate> time;  // nullopt: the device has no rates
+  // Of a time from rates: what its step is scaled by (calibration.h).
+  double rates_factor = 1;
+  // What runs took that other work slowed, where the time is not theirs but from rates.
+  std::optional<job::TimeEstimate> slowed = {};
 
   // Its time comes from earlier runs that nothing else slowed.
   bool is_measured() const { return time && time->earlier_runs > 0 && !time->disturbed; }
+  // What earlier runs took, whether or not other work slowed them; null: none ran.
+  const job::TimeEstimate* of_runs() const {
+    if (slowed) return &*slowed;
+    return time && time->earlier_runs > 0 ? &*time : nullptr;
+  }
   int64_t peak_bytes() const { return memory.peak_allocated; }
   double device_seconds() const;  // of all its devices together; 0 without a time
   // Of them too; nullopt: nobody has measured what such a device draws.
@@ -78,8 +88,14 @@ base::Result<Ways> FindWays(const Question& question);
 // 1 % of memory over a faster one is left out. The fastest on each smaller number of devices is
 // added. Ways without a time are none.
 std::vector<Way> ParetoFront(std::vector<Way> ways);
+// Their places among the ways.
+std::vector<size_t> PlacesOfFront(const std::vector<Way>& ways);
 
 // What is typed behind `trainctl submit FILE` to get from the job to the way; empty: nothing.
 std::string OverridesOf(const job::JobSpec& job, const Way& way);
+
+// Where the way's time comes from, for people: "rates", "rates × 1.5", "2 runs", "1 run,
+// disturbed", "rates × 1.5 (1 run, disturbed: 0.42 s a step)"; "–": it has none.
+std::string SourceOfTime(const Way& way);
 
 }  // namespace trainctl::advice

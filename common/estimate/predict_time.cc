@@ -25,6 +25,15 @@ const EarlierStarts* NearestStarts(const std::vector<EarlierStarts>& starts,
   return &*nearest;
 }
 
+// What rates say of its step stays beside it.
+std::optional<TimeEstimate> FromRuns(const JobSpec& job, const Inspection& inspection,
+                                     const EarlierRuns& runs,
+                                     const std::optional<TimeEstimate>& by_rates) {
+  std::optional<TimeEstimate> time = EstimateTimeFromRuns(job, inspection, runs);
+  if (time && by_rates) time->rates_step_seconds = by_rates->rates_step_seconds;
+  return time;
+}
+
 }  // namespace
 
 std::optional<TimeEstimate> PredictTime(const JobSpec& job, const Inspection& inspection,
@@ -33,7 +42,7 @@ std::optional<TimeEstimate> PredictTime(const JobSpec& job, const Inspection& in
   std::optional<TimeEstimate> time = EstimateTime(job, inspection, device_name, holds_gradients);
   for (const EarlierRuns& runs : earlier.runs) {
     if (runs.device_name == device_name && runs.runs > 0)
-      time = EstimateTimeFromRuns(job, inspection, runs);
+      time = FromRuns(job, inspection, runs, time);
   }
   const EarlierStarts* starts = NearestStarts(earlier.starts, device_name);
   if (time && starts != nullptr) CountStart(*starts, &*time);

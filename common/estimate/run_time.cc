@@ -22,6 +22,11 @@ constexpr double kLoadBytes = 2e9;  // a second
 // on an H200: 0.18 to 0.30 s, of a model of 0.2 million parameters and of TinyLlama.
 constexpr double kFirstStepSeconds = 0.23;
 
+// Beyond the others.
+double FirstStepSeconds(std::string_view device_name) {
+  return ThreadsOfCpuSlot(device_name) ? 0 : kFirstStepSeconds;
+}
+
 // Behind the first of those steps.
 int64_t Evaluations(const JobSpec& job, const RunPlan& plan, int64_t first_step) {
   if (plan.split.val_rows == 0) return 0;
@@ -38,8 +43,7 @@ TimeEstimate Whole(const JobSpec& job, const Inspection& inspection, const RunPl
                         .load_seconds = LoadedBytes(job, inspection.model) / kLoadBytes};
   const int64_t first_step = std::min(inspection.resume_step, plan.total_steps);
   estimate.training_seconds = step_seconds * static_cast<double>(plan.total_steps - first_step);
-  if (first_step < plan.total_steps && !ThreadsOfCpuSlot(device_name))
-    estimate.training_seconds += kFirstStepSeconds;
+  if (first_step < plan.total_steps) estimate.training_seconds += FirstStepSeconds(device_name);
   const int64_t rows =
       std::min(plan.split.val_rows, job.eval.max_rows.value_or(plan.split.val_rows));
   const double rows_a_sequence =
@@ -100,8 +104,10 @@ std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection&
   const StepSetting setting{.rates = *rates,
                             .is_cpu = device_name.starts_with("CPU"),
                             .holds_gradients = holds_gradients};
-  return Whole(plan->job, inspection, *plan, device_name, StepSeconds(*plan, inspection, setting),
-               0);
+  TimeEstimate estimate =
+      Whole(plan->job, inspection, *plan, device_name, StepSeconds(*plan, inspection, setting), 0);
+  estimate.rates_step_seconds = estimate.step_seconds;
+  return estimate;
 }
 
 std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspection& inspection,
@@ -113,6 +119,17 @@ std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspe
   estimate.device_watts = earlier.watts;
   estimate.disturbed = earlier.disturbed;
   return estimate;
+}
+
+void SetStep(double step_seconds, TimeEstimate* estimate) {
+  if (estimate->step_seconds <= 0) return;
+  const double factor = step_seconds / estimate->step_seconds;
+  const double once = std::min(FirstStepSeconds(estimate->device_name), estimate->training_seconds);
+  const double in_steps = estimate->total_seconds - estimate->start_seconds -
+                          estimate->load_seconds - once;  // of training and evaluation
+  estimate->step_seconds = step_seconds;
+  estimate->training_seconds += (factor - 1) * (estimate->training_seconds - once);
+  estimate->total_seconds += (factor - 1) * in_steps;
 }
 
 void CountPower(const std::vector<DevicePower>& measured, TimeEstimate* estimate) {

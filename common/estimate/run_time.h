@@ -41,6 +41,8 @@ struct TimeEstimate {
   int64_t start_runs = 0;    // that these are taken from; 0: from bytes
   StartSource start_source = StartSource::kAlike;  // of other models: the start alone
   std::optional<double> device_watts = {};  // that one device draws; nullopt: no run measured it
+  // By the device's rates, wherever step_seconds is from; nullopt: it has none. Not stored.
+  std::optional<double> rates_step_seconds = {};
   bool claimed = false;  // on the word of whoever submitted: the queue does not go by it
 };
 
@@ -97,6 +99,9 @@ std::optional<TimeEstimate> EstimateTime(const JobSpec& job, const Inspection& i
 // On the device of earlier runs of its shape. nullopt: the data do not make a step.
 std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspection& inspection,
                                                  const EarlierRuns& earlier);
+
+// The same training in steps of another length: its loop and its evaluations follow.
+void SetStep(double step_seconds, TimeEstimate* estimate);
 
 // The estimate's device_watts where runs of its own shape have not told them.
 void CountPower(const std::vector<DevicePower>& measured, TimeEstimate* estimate);

@@ -19,13 +19,15 @@ Json WayRecord(const job::JobSpec& job, const advice::Way& way) {
     return way.time ? Json(*way.time.*member) : Json(nullptr);
   };
   const std::optional<double> energy = way.energy_joules();
+  const job::TimeEstimate* ran = way.of_runs();
   return {{"overrides", advice::OverridesOf(job, way)},
           {"devices", way.job.devices},
           {"total_seconds", of_time(&job::TimeEstimate::total_seconds)},
           {"step_seconds", of_time(&job::TimeEstimate::step_seconds)},
           {"energy_joules", energy ? Json(*energy) : Json(nullptr)},
-          {"earlier_runs", of_time(&job::TimeEstimate::earlier_runs)},
-          {"disturbed", of_time(&job::TimeEstimate::disturbed)},
+          {"time_from", advice::SourceOfTime(way)},
+          {"earlier_runs", way.time ? Json(ran ? ran->earlier_runs : 0) : Json(nullptr)},
+          {"disturbed", way.time ? Json(ran && ran->disturbed) : Json(nullptr)},
           {"peak_allocated_bytes", way.peak_bytes()}};
 }
 

@@ -54,7 +54,7 @@ TEST_F(AdviseTest, RunsThatOthersSlowedAreNotCalledMeasured) {
       if (micro == 1) continue;
       v1::DeviceRuns& runs = *answer.add_devices();
       runs.set_device_name("NVIDIA H200");
-      runs.set_step_seconds(0.001);
+      runs.set_step_seconds(micro == 2 ? 10 : 0.001);
       runs.set_runs(2);
       runs.set_disturbed(micro == 2);
     }
@@ -62,12 +62,23 @@ TEST_F(AdviseTest, RunsThatOthersSlowedAreNotCalledMeasured) {
   };
   const std::string out = Trainctl({"advise", File(), "--all"}).out;
   EXPECT_THAT(out, HasSubstr("TIME FROM"));
-  EXPECT_THAT(out, HasSubstr("  rates "));
+  EXPECT_THAT(out, HasSubstr("  rates × "));
   EXPECT_THAT(out, HasSubstr("  2 runs  "));
-  EXPECT_THAT(out, HasSubstr("  2 runs, disturbed  "));
-  EXPECT_THAT(out, HasSubstr("Disturbed: other work on the hosts of these runs slowed them."));
+  EXPECT_THAT(out, HasSubstr(" (2 runs, disturbed: 10 s a step)  "));
+  EXPECT_THAT(out, HasSubstr("Rates × N: the nearest ways that were measured took N times"));
+  EXPECT_THAT(out, HasSubstr("Disturbed: other work on the hosts of these runs slowed them; "));
   const Json ways = Ways({"advise", File(), "--all"});
-  EXPECT_EQ(ways["as_asked"]["disturbed"], true);
+  const Json& asked = ways["as_asked"];
+  EXPECT_EQ(asked["disturbed"], true);
+  EXPECT_EQ(asked["earlier_runs"], 2);
+  EXPECT_EQ(asked["measured_step_seconds"], 10);
+  EXPECT_LT(asked["step_seconds"], 1) << "it is compared by what a host of its own would take";
+  EXPECT_LT(asked["rates_factor"], 1);
+  for (const Json& way : ways["ways"]) {
+    if (way["time_from"] != "2 runs") continue;
+    EXPECT_EQ(way["measured_total_seconds"], way["total_seconds"]);
+    EXPECT_EQ(way["rates_factor"], nullptr);
+  }
   const std::string svg = Trainctl({"advise", File(), "-o", "svg"}).out;
   EXPECT_THAT(svg, HasSubstr(">measured in earlier runs<"));
 }
@@ -296,6 +307,12 @@ TEST_F(AdviseTest, WithoutASiteThereIsNoAdvice) {
 
 // Each way's own prediction stands beside its own measurement.
 TEST_F(AdviseTest, ATrialShowsWhatWasPredictedBesideWhatWasMeasured) {
+  v1::EarlierRunsResponse earlier;  // of the job as asked: others are scaled
+  v1::DeviceRuns& runs = *earlier.add_jobs()->add_devices();
+  runs.set_device_name("NVIDIA H200");
+  runs.set_step_seconds(7);
+  runs.set_runs(1);
+  coordinator_.earlier_runs = earlier;
   const Json ways = Ways({"advise", File()})["ways"];
   ASSERT_GE(ways.size(), 2u);
   coordinator_.watchings.push_back({.told = {FinishedJob("j1", "tiny-way-1", "SUCCEEDED"),

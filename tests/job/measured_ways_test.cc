@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
+#include "common/advice/calibration.h"
 #include "common/advice/way.h"
+#include "common/estimate/predict_time.h"
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
 #include "tests/job/gib.h"
@@ -96,6 +99,44 @@ TEST(MeasuredWays, TheFirstOfThemIsNearlyTheFastest) {
   }
   RecordProperty("rows_with_other_ways", static_cast<int>(compared));
   EXPECT_GE(compared, 20u);
+}
+
+// With a time from rates, or as it was measured.
+Way WayOf(const Measured& row, bool measured) {
+  const JobSpec job = job::JobOf(row);
+  job::EarlierTimes earlier;
+  if (measured) {
+    earlier.runs = {
+        {.device_name = job::kMeasuredDevice, .step_seconds = row.step_seconds, .runs = 1}};
+  }
+  Way way{.job = job::ResolveJob(job)};
+  way.time = job::PredictTime(job, job::InspectionOf(row), job::kMeasuredDevice,
+                              row.holds_gradients, earlier);
+  return way;
+}
+
+// The logarithm of the factor by which it is off.
+double ErrorOf(double step_seconds, const Measured& row) {
+  return std::abs(std::log(step_seconds / row.step_seconds));
+}
+
+TEST(MeasuredWays, AWayIsPredictedBetterWhereItsSiblingsWereMeasured) {
+  double by_rates = 0, scaled = 0;
+  size_t ways = 0;
+  for (const auto& [training, rows] : Trainings()) {
+    if (rows.size() < 2) continue;
+    for (const Measured* held_out : rows) {
+      Ways found{.asked = WayOf(*held_out, false)};
+      for (const Measured* sibling : rows) {
+        if (sibling != held_out) found.fitting.push_back(WayOf(*sibling, true));
+      }
+      by_rates += ErrorOf(found.asked.time->step_seconds, *held_out);
+      Calibrate(&found);
+      scaled += ErrorOf(found.asked.time->step_seconds, *held_out);
+      ++ways;
+    }
+  }
+  EXPECT_LT(scaled, 0.9 * by_rates) << "sums of " << ways << " ways";
 }
 
 }  // namespace

@@ -27,6 +27,29 @@ TEST_F(WebApi, OtherWaysToRunAJobHaveTheirMemoryAndTheOneAsked) {
   EXPECT_THAT(GetJson(site_, "/api/advice?job=j99", 404)["error"], HasSubstr("j99"));
 }
 
+// Of runs in the store, as `trainctl advise` has it of those that the coordinator tells of.
+TEST_F(WebApi, TheTimesOfOtherWaysAreScaledByTheRunsOfThis) {
+  TrainSteps(1);
+  constexpr double kStepSeconds = 1000;
+  std::vector<job::MetricPoint> points;
+  for (const int64_t step : {0, 1, 2}) {
+    points.push_back(
+        {"step_seconds", step, std::nullopt, std::nullopt, kStepSeconds, 1'700'000'000'000'000});
+  }
+  worker_.Report(job_.rank, job::RankMetrics{points});
+  worker_.Succeed(job_.rank);
+  site_.WaitForState(job_.id, "FINISHED");
+  const Json advice = GetJson(site_, "/api/advice?job=" + job_.id);
+  EXPECT_EQ(advice["asked"]["time_from"], "1 run");
+  EXPECT_EQ(advice["asked"]["step_seconds"], kStepSeconds);
+  const double whole = advice["asked"]["total_seconds"];
+  for (const Json& way : advice["fitting"]) EXPECT_GT(way.at(0), 0.1 * whole) << way.dump();
+  for (const Json& way : advice["front"]) {
+    if (way["overrides"] == "") continue;
+    EXPECT_THAT(way["time_from"].get<std::string>(), testing::StartsWith("rates × "));
+  }
+}
+
 // As `trainctl advise` has it.
 TEST_F(WebApi, OtherWaysAreNotOfDevicesFromWhichTheRulesOfTheirHostsKeepTheJob) {
   rpc_test::FakeWorker barred("b/0", "b");

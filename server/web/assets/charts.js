@@ -322,14 +322,6 @@ const limitLine = (limit) => ({
   },
 });
 
-// Where the time of a way comes from, as trainctl advise says it.
-function sourceOf(way) {
-  if (way.earlier_runs === null) return "–";
-  if (way.earlier_runs === 0) return "rates";
-  const runs = way.earlier_runs === 1 ? "1 run" : `${formatNumber(way.earlier_runs)} runs`;
-  return way.disturbed ? `${runs}, disturbed` : runs;
-}
-
 // advice: what /api/advice answers. The front is numbered, the other ways that fit are small
 // points, the job as it is has a triangle, and what was measured a ring.
 export function adviceChart(place) {
@@ -344,7 +336,7 @@ export function adviceChart(place) {
       [...front, { ...advice.asked, number: "as it is" }].map((way) => [
         String(way.number), duration(way.total_seconds),
         duration(way.step_seconds), formatBytes(way.peak_allocated_bytes), String(way.devices),
-        known(way.energy_joules, formatEnergy) || "?", sourceOf(way),
+        known(way.energy_joules, formatEnergy) || "?", way.time_from,
         way.overrides || "(none)"]));
     const others = advice.fitting.map(([, bytes]) => bytes);
     const most = Math.max(0, ...others, advice.asked.peak_allocated_bytes);
@@ -371,7 +363,7 @@ export function adviceChart(place) {
       tooltip: { callbacks: { label: ({ raw }) => (raw.way
         ? [`${raw.way.number ?? "as it is"}: ${raw.way.overrides || "(as it is)"}`,
           [duration(raw.x), formatBytes(raw.y), known(raw.way.energy_joules, formatEnergy),
-            `from ${sourceOf(raw.way)}`]
+            `from ${raw.way.time_from}`]
             .filter(Boolean).join(", ")]
         : `${duration(raw.x)}, ${formatBytes(raw.y)}`) } },
     };
