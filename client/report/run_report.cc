@@ -45,6 +45,8 @@ ReportSection Question(const v1::GetResponse& jobs) {
 v1::CompareResponse RowsOf(const v1::CompareResponse& comparison, bool changed) {
   v1::CompareResponse rows;
   *rows.mutable_jobs() = comparison.jobs();
+  *rows.mutable_warnings() = comparison.warnings();
+  *rows.mutable_warning_sections() = comparison.warning_sections();
   for (const v1::CompareRow& row : comparison.rows()) {
     if ((row.section() == kChanged) == changed) *rows.add_rows() = row;
   }
@@ -86,8 +88,8 @@ ReportSection Outcomes(const v1::GetResponse& jobs) {
 ReportSection Comparison(const v1::CompareResponse& comparison) {
   ReportSection section{.title = "Measured"};
   section.parts.emplace_back(ComparisonTable(RowsOf(comparison, false)));
-  for (const std::string& warning : comparison.warnings())
-    section.parts.emplace_back(Paragraph{"Not comparable: " + warning + "."});
+  for (const std::string& warning : WarningTexts(comparison))
+    section.parts.emplace_back(Paragraph{warning});
   for (const std::string& line : Split(ComparisonDefinitions(comparison), '\n'))
     section.parts.emplace_back(Paragraph{line});
   return section;

@@ -16,7 +16,7 @@ namespace trainctl::client {
 namespace {
 
 constexpr int kLongestName = 24;
-constexpr std::string_view kNotComparable = "Not comparable:";
+constexpr std::string_view kNotComparable = "Not comparable";
 
 // What the rows of a section are; of none: what holds for all.
 struct Definition {
@@ -48,6 +48,17 @@ Json FlatRecord(const v1::CompareResponse& response, const v1::CompareRow& row) 
   return record;
 }
 
+// Above the section's first row: "loss"; "loss (not comparable)" where some warning makes its
+// numbers doubtful; else nothing where that row is called so.
+std::string HeadingAbove(const v1::CompareResponse& response, const v1::CompareRow& row) {
+  const std::string& section = row.section();
+  for (int i = 0; i < response.warnings_size(); ++i) {
+    if (std::ranges::count(record::SectionsOf(response, i), section) > 0)
+      return section + " (not comparable)";
+  }
+  return section == row.label() ? "" : section;
+}
+
 // Of the jobs at these places, side by side. longest_name 0: unlimited.
 TextTable TableOf(const v1::CompareResponse& response, const std::vector<int>& places,
                   int longest_name) {
@@ -57,8 +68,7 @@ TextTable TableOf(const v1::CompareResponse& response, const std::vector<int>& p
   TextTable table(std::move(columns));
   std::string section;
   for (const v1::CompareRow& row : response.rows()) {
-    if (row.section() != section)
-      table.AddHeading(row.section() == row.label() ? "" : row.section());
+    if (row.section() != section) table.AddHeading(HeadingAbove(response, row));
     section = row.section();
     std::vector<TextCell> cells = {OnOneLine(row.label())};
     for (const int i : places) cells.push_back(ValueCell(row, row.values(i)));
@@ -187,10 +197,9 @@ std::string ComparisonText(const v1::CompareResponse& response, const Comparison
                      "\n" + ComparedTexts(response, places, layout);
   if (response.same_size() > 0)
     text += WrapLines("Same: " + Join(response.same(), ", ") + ".", layout.width);
-  for (const std::string& warning : response.warnings()) {
-    const std::string prose = WrapLines("Not comparable: " + warning + ".", layout.width);
+  for (const std::string& warning : WarningTexts(response)) {
     text += Styled(kNotComparable, Style::kWarning, layout.colour) +
-            prose.substr(kNotComparable.size());
+            WrapLines(warning, layout.width).substr(kNotComparable.size());
   }
   return text + Styled(WrapLines(ComparisonDefinitions(response), layout.width), Style::kFaint,
                        layout.colour);
@@ -203,9 +212,20 @@ std::string ComparisonMarkdown(const v1::CompareResponse& response, const Compar
                          .Markdown() +
                      "\n";
   if (response.same_size() > 0) text += "Same: " + Join(response.same(), ", ") + ".\n\n";
-  for (const std::string& warning : response.warnings())
-    text += "**" + std::string(kNotComparable) + "** " + warning + ".\n\n";
+  for (const std::string& warning : WarningTexts(response))
+    text +=
+        "**" + std::string(kNotComparable) + "**" + warning.substr(kNotComparable.size()) + "\n\n";
   return text + "\\" + ComparisonDefinitions(response);
+}
+
+std::vector<std::string> WarningTexts(const v1::CompareResponse& response) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < response.warnings_size(); ++i) {
+    const std::string sections = Join(record::SectionsOf(response, i), ", ");
+    texts.push_back(std::string(kNotComparable) + (sections.empty() ? "" : " (" + sections + ")") +
+                    ": " + response.warnings(i) + ".");
+  }
+  return texts;
 }
 
 std::string ComparisonDefinitions(const v1::CompareResponse& response) {

@@ -44,6 +44,8 @@ struct ComparisonView {
 std::string ComparisonText(const v1::CompareResponse& response, const ComparisonView& view,
                            const TableLayout& layout);
 std::string ComparisonMarkdown(const v1::CompareResponse& response, const ComparisonView& view);
+// Of each warning "Not comparable (time, memory): the device differs …."
+std::vector<std::string> WarningTexts(const v1::CompareResponse& response);
 // What the words of its sections mean, a line each.
 std::string ComparisonDefinitions(const v1::CompareResponse& response);
 // Its table alone, the jobs in their order.

@@ -34,6 +34,11 @@ Json ValueJson(const v1::CompareValue& value) {
   return is_whole ? Json(static_cast<int64_t>(number)) : Json(number);
 }
 
+std::vector<std::string> SectionsOf(const v1::CompareResponse& response, int warning) {
+  if (warning >= response.warning_sections_size()) return {};
+  return Strings(response.warning_sections(warning).sections());
+}
+
 Json ComparisonDocument(const v1::CompareResponse& response) {
   Json jobs = Json::array();
   for (const v1::ComparedJob& job : response.jobs()) {
@@ -41,10 +46,14 @@ Json ComparisonDocument(const v1::CompareResponse& response) {
     jobs.push_back(
         {{"id", job.id()}, {"name", job.name()}, {"state", job.state()}, {"outcome", outcome}});
   }
+  Json warning_sections = Json::array();
+  for (int i = 0; i < response.warnings_size(); ++i)
+    warning_sections.push_back(SectionsOf(response, i));
   return {{"jobs", jobs},
           {"rows", RowRecords(response)},
           {"same", Strings(response.same())},
-          {"warnings", Strings(response.warnings())}};
+          {"warnings", Strings(response.warnings())},
+          {"warning_sections", warning_sections}};
 }
 
 std::vector<Json> RowRecords(const v1::CompareResponse& response) {

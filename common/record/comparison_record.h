@@ -1,6 +1,7 @@
 // A comparison of runs as records of the contract. Pure.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "common/record/document.h"
@@ -11,7 +12,11 @@ namespace trainctl::record {
 // Whole numbers as such; null where the job has no value.
 Json ValueJson(const v1::CompareValue& value);
 
-// {"jobs", "rows", "same", "warnings"}.
+// Where the numbers are that this warning makes doubtful: "time", "loss". None: the coordinator is
+// of a version that does not say, or there are no such rows.
+std::vector<std::string> SectionsOf(const v1::CompareResponse& response, int warning);
+
+// {"jobs", "rows", "same", "warnings", "warning_sections"}: of each warning its sections.
 Json ComparisonDocument(const v1::CompareResponse& response);
 // A record for each row: its values as a list.
 std::vector<Json> RowRecords(const v1::CompareResponse& response);

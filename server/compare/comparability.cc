@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,23 +82,41 @@ constexpr DataSetting kDataSettings[] = {
 // Of runs that validate: on which rows.
 constexpr std::string_view kEvalRows = "eval.max_rows";
 
+// Sections whose numbers a warning makes doubtful. Those of a profile are parts of a step's time.
+// Energy is of the device, and grows with time.
+using Sections = std::span<const job::Section>;
+using enum job::Section;
+constexpr std::array kLosses = {kLoss};
+constexpr std::array kTimes = {kTime, kProfile};
+constexpr std::array kTimesAndMemory = {kTime, kMemory, kProfile};
+constexpr std::array kTimesAndDevice = {kTime, kDevice, kProfile};
+constexpr std::array kHardware = {kTime, kMemory, kDevice, kProfile};
+constexpr std::array kTotals = {kTime, kDevice, kLoss};
+constexpr std::array kAll = {kTime, kMemory, kDevice, kLoss, kProfile};
+
 struct Circumstance {
   const char* name;
   std::string Run::* value;
   const char* consequence;
+  Sections doubtful;
 };
 
 constexpr Circumstance kCircumstances[] = {
-    {"device", &Run::device_name, "time and memory are of different hardware"},
-    {"host", &Run::host, "processors, links and neighbours may differ"},
-    {"driver", &Run::driver, "time may differ for that alone"},
-    {"LibTorch", &Run::libtorch, "time and memory may differ for that alone"},
-    {"NCCL", &Run::nccl, "communication time may differ for that alone"},
-    {"commit", &Run::commit, "another version of trainctl made the other run"},
+    {"device", &Run::device_name, "time and memory are of different hardware", kHardware},
+    {"host", &Run::host, "processors, links and neighbours may differ", kTimesAndDevice},
+    {"driver", &Run::driver, "time may differ for that alone", kTimes},
+    {"LibTorch", &Run::libtorch, "time and memory may differ for that alone", kTimesAndMemory},
+    {"NCCL", &Run::nccl, "communication time may differ for that alone", kTimes},
+    {"commit", &Run::commit, "another version of trainctl made the other run", kAll},
 };
 
+void Warn(std::string text, Sections doubtful, Comparability* found) {
+  Warning& warning = found->warnings.emplace_back(Warning{.text = std::move(text), .sections = {}});
+  for (const job::Section section : doubtful) warning.sections.emplace_back(job::Name(section));
+}
+
 void RefuseLosses(std::string warning, Comparability* found) {
-  found->warnings.push_back(std::move(warning));
+  Warn(std::move(warning), kLosses, found);
   found->losses = found->validation_losses = false;
 }
 
@@ -151,8 +171,9 @@ void WarnOfValidation(const std::vector<Run>& runs, Comparability* found) {
   });
   if (values.empty()) return;
   found->validation_losses = false;
-  found->warnings.push_back(std::string(kEvalRows) + " differs (" + values +
-                            "): validated with other rows; validation losses are not comparable");
+  Warn(std::string(kEvalRows) + " differs (" + values +
+           "): validated with other rows; validation losses are not comparable",
+       kLosses, found);
 }
 
 // "j5 8 steps, 64 rows". Of runs that have trained and whose numbers are shown.
@@ -170,10 +191,9 @@ void WarnOfAmount(const std::vector<Run>& runs, Comparability* found) {
     if (amount.rows > 0) text += ", " + base::WithThousands(std::llround(amount.rows)) + " rows";
   }
   if (!differs) return;
-  found->warnings.push_back(
-      "the runs trained different amounts (" + text +
-      "): times and losses are not of the same training; rates and memory are "
-      "comparable");
+  Warn("the runs trained different amounts (" + text +
+           "): times and losses are not of the same training; rates and memory are comparable",
+       kTotals, found);
 }
 
 // Empty: the run began at step 0.
@@ -239,10 +259,10 @@ void WarnOfSharing(const std::vector<Run>& runs, Comparability* found) {
   }
   if (text.empty()) return;
   found->times = false;
-  found->warnings.push_back(
-      "runs shared a host's processors with other jobs (" + text +
-      "): their times are not those of a host of their own; \"exclusive\": true in the job "
-      "file gives a run its host to itself");
+  Warn("runs shared a host's processors with other jobs (" + text +
+           "): their times are not those of a host of their own; \"exclusive\": true in the job "
+           "file gives a run its host to itself",
+       kTimesAndDevice, found);
 }
 
 // That none of the site's jobs explains.
@@ -256,10 +276,10 @@ void WarnOfForeignLoad(const std::vector<Run>& runs, Comparability* found) {
   }
   if (text.empty()) return;
   found->times = false;
-  found->warnings.push_back("a host's processors were saturated though no other job ran there (" +
-                            text +
-                            "): programs that are not the site's may have slowed the run; "
-                            "trainctl top shows who uses a host");
+  Warn("a host's processors were saturated though no other job ran there (" + text +
+           "): programs that are not the site's may have slowed the run; trainctl top shows who "
+           "uses a host",
+       kTimesAndDevice, found);
 }
 
 // Of those that any rank traced.
@@ -284,8 +304,9 @@ void WarnOfTraces(const std::vector<Run>& runs, Comparability* found) {
               " of " + base::WithThousands(steps);
   }
   if (shares.size() < 2) return;
-  found->warnings.push_back("some steps were traced (" + text +
-                            "): those are slower, and count in the run's time and rates");
+  Warn("some steps were traced (" + text +
+           "): those are slower, and count in the run's time and rates",
+       kTimes, found);
 }
 
 void WarnOfBatch(const std::vector<Run>& runs, Comparability* found) {
@@ -307,8 +328,9 @@ void WarnOfBatch(const std::vector<Run>& runs, Comparability* found) {
 void WarnOfInterruptions(const Run& run, Comparability* found) {
   if (run.attempts <= 1 && !run.preempted) return;
   const std::string what = run.preempted ? "was preempted" : "was restarted";
-  found->warnings.push_back(NameAndId(run) + " " + what + " (" + std::to_string(run.attempts) +
-                            " attempts): its time is not that of one undisturbed run");
+  Warn(NameAndId(run) + " " + what + " (" + std::to_string(run.attempts) +
+           " attempts): its time is not that of one undisturbed run",
+       kTimesAndDevice, found);
 }
 
 }  // namespace
@@ -327,8 +349,9 @@ Comparability ComparabilityOf(const std::vector<Run>& runs) {
     const std::string values =
         Differing(runs, [&](const Run& run) { return run.*circumstance.value; });
     if (!values.empty()) {
-      found.warnings.push_back(std::string("the ") + circumstance.name + " differs (" + values +
-                               "): " + circumstance.consequence);
+      Warn(std::string("the ") + circumstance.name + " differs (" + values +
+               "): " + circumstance.consequence,
+           circumstance.doubtful, &found);
     }
   }
   WarnOfSharing(runs, &found);
@@ -337,8 +360,7 @@ Comparability ComparabilityOf(const std::vector<Run>& runs) {
   for (const Run& run : runs) WarnOfInterruptions(run, &found);
   for (const Run& run : runs) {
     if (run.state != job::JobState::kFinished) {
-      found.warnings.push_back(NameAndId(run) +
-                               " has not finished: its numbers are of the run so far");
+      Warn(NameAndId(run) + " has not finished: its numbers are of the run so far", kAll, &found);
     }
   }
   return found;

@@ -1,6 +1,9 @@
 #include "server/compare/compare.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/check.h"
 #include "server/compare/sections.h"
@@ -13,6 +16,14 @@ bool HasValue(const Row& row) {
     if (!value.empty()) return true;
   }
   return false;
+}
+
+void KeepSectionsOfRows(Table* table) {
+  for (Warning& warning : table->warnings) {
+    std::erase_if(warning.sections, [table](const std::string& section) {
+      return std::ranges::find(table->rows, section, &Row::section) == table->rows.end();
+    });
+  }
 }
 
 }  // namespace
@@ -30,6 +41,7 @@ Table Compare(const std::vector<Run>& runs, size_t base) {
   for (Row& row : TextRows(runs)) table.rows.push_back(std::move(row));
   table.same = SameSettings(runs);
   table.warnings = std::move(comparability.warnings);
+  KeepSectionsOfRows(&table);
   return table;
 }
 

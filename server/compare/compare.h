@@ -63,10 +63,16 @@ struct Row {
   std::vector<Value> values;  // one a run
 };
 
+// Why numbers of these runs must not be read as the effect of the changed settings alone.
+struct Warning {
+  std::string text;
+  std::vector<std::string> sections;  // of the table, whose numbers it makes doubtful
+};
+
 struct Table {
-  std::vector<Row> rows;              // a row in which no run has a value is left out, but outcome
-  std::vector<std::string> same;      // "model TinyLlama-1.1B", …: what all have in common
-  std::vector<std::string> warnings;  // why the runs are not comparable
+  std::vector<Row> rows;          // a row in which no run has a value is left out, but outcome
+  std::vector<std::string> same;  // "model TinyLlama-1.1B", …: what all have in common
+  std::vector<Warning> warnings;  // why the runs are not comparable
 };
 
 // Compares in the order given; `base` is an index into runs, of which there is at least one.

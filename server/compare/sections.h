@@ -49,9 +49,9 @@ std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base);
 // evaluated once is in the first row alone.
 std::vector<Row> TextRows(const std::vector<Run>& runs);
 
-// Why numbers of these runs must not be read as the effect of the changed settings alone.
+// What a warning makes doubtful is defined with it, in comparability.cc alone.
 struct Comparability {
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;  // their sections: also those of which the table has no rows
   bool losses = true;             // else a warning says that they are not comparable
   bool validation_losses = true;  // as well; false where losses is
   bool times = true;              // else a warning says what else their hosts had to do

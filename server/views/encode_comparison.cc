@@ -34,7 +34,11 @@ v1::CompareResponse EncodeComparison(const coordinator::Comparison& comparison) 
   }
   for (const compare::Row& row : comparison.table.rows) EncodeRow(row, response.add_rows());
   for (const std::string& text : comparison.table.same) response.add_same(text);
-  for (const std::string& text : comparison.table.warnings) response.add_warnings(text);
+  for (const compare::Warning& warning : comparison.table.warnings) {
+    response.add_warnings(warning.text);
+    v1::SectionNames* names = response.add_warning_sections();
+    for (const std::string& section : warning.sections) names->add_sections(section);
+  }
   return response;
 }
 

@@ -68,6 +68,8 @@ v1::CompareResponse ThreeRuns() {
   response.add_same("bf16-true");
   response.add_warnings(
       "the device differs (A100, H200): time and memory are of different hardware");
+  v1::SectionNames* doubtful = response.add_warning_sections();
+  for (const char* section : {"time", "memory"}) doubtful->add_sections(section);
   return response;
 }
 
@@ -222,6 +224,29 @@ TEST_F(CompareTest, JsonIsTheContract) {
   EXPECT_EQ(time["values"], Json::array({212.0, 106.0, nullptr}));
   EXPECT_EQ(json["rows"][2]["values"], Json::array({"SUCCEEDED", "SUCCEEDED", "OOM_GPU"}));
   EXPECT_EQ(json["warnings"].size(), 1u);
+  EXPECT_EQ(json["warning_sections"], Json::array({{"time", "memory"}}));
+}
+
+TEST_F(CompareTest, AWarningSaysWhichSectionsItMakesDoubtfulAndTheseSaySo) {
+  const std::string out = Trainctl({"compare"}).out;
+  for (const char* part : {"\ntime (not comparable)\n", "\nmemory (not comparable)\n",
+                           "\nNot comparable (time, memory): the device differs"})
+    EXPECT_NE(out.find(part), std::string::npos) << part << out;
+  EXPECT_EQ(out.find("outcome (not"), std::string::npos) << out;
+  coordinator_.comparison.mutable_warning_sections(0)->clear_sections();
+  const std::string of_none = Trainctl({"compare"}).out;
+  EXPECT_NE(of_none.find("\n\ntime  "), std::string::npos) << of_none;
+  EXPECT_NE(of_none.find("\n\nmemory\n"), std::string::npos) << of_none;
+  EXPECT_NE(of_none.find("\nNot comparable: the device differs"), std::string::npos) << of_none;
+}
+
+// It has no such field.
+TEST_F(CompareTest, ACoordinatorBeforeThisVersionMayNotSayWhichSections) {
+  coordinator_.comparison.clear_warning_sections();
+  EXPECT_NE(Trainctl({"compare"}).out.find("\nNot comparable: the device differs"),
+            std::string::npos);
+  const Json json = Json::parse(Trainctl({"compare", "-o", "json"}).out);
+  EXPECT_EQ(json["warning_sections"], Json::array({Json::array()})) << "as many as warnings";
 }
 
 TEST_F(CompareTest, CsvHasAColumnAJob) {

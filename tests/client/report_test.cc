@@ -24,6 +24,7 @@ class ReportTest : public ClientTest {
     memory.mutable_values(0)->set_best(true);
     coordinator_.comparison.add_same("model tiny");
     coordinator_.comparison.add_warnings("the device differs");
+    coordinator_.comparison.add_warning_sections()->add_sections("memory");
   }
 
   void AddJob(const std::string& id, const std::string& name, const std::string& outcome) {
@@ -81,9 +82,9 @@ TEST_F(ReportTest, APageHasAllOfItAndLoadsNothing) {
   for (const char* part :
        {"<h1>my-lab (g1)</h1>", "<p>Does LoRA save memory &amp; time?</p>", "<td>lora.r</td>",
         "<td class=\"bad\">OOM_GPU</td>", "rank 0 has no memory &lt;left&gt;",
-        "<td class=\"good\">2.00 GiB *</td>", "Not comparable: the device differs.",
-        "<polyline class=\"c\"", "2 × NVIDIA H200", "trainctl submit lab.json", "&quot;experiments",
-        "from fake:1"})
+        "<td class=\"good\">2.00 GiB *</td>", "Not comparable (memory): the device differs.",
+        "memory (not comparable)", "<polyline class=\"c\"", "2 × NVIDIA H200",
+        "trainctl submit lab.json", "&quot;experiments", "from fake:1"})
     EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
   EXPECT_EQ(page.find("<script"), std::string::npos) << "a text of a job is never an element";
   EXPECT_EQ(page.find("src="), std::string::npos);

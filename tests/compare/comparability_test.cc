@@ -1,6 +1,8 @@
 // What is warned of, and which losses are compared all the same.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/compare/sample_runs.h"
 
 namespace trainctl::compare {
@@ -27,7 +29,7 @@ TEST(Comparability, WarnsOfOtherRowsThatValidateWhereverTheyLie) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   a.job.data.val_path = b.job.data.val_path = "/data/test.json";
   b.job.eval.max_rows = 1;
-  const std::vector<std::string> warnings = Compare({a, b}, 0).warnings;
+  const std::vector<std::string> warnings = WarningsOf(Compare({a, b}, 0));
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].find("eval.max_rows differs"), 0u) << warnings[0];
 }
@@ -39,7 +41,7 @@ TEST(Comparability, RunsThatLeaveOutOtherNumbersOfRowsHaveLossesThatAreNotCompar
   EXPECT_TRUE(Compare({a, b}, 0).warnings.empty()) << "none is left out of either";
   b.metrics.back() = Summary("skipped_rows", 3);
   const Table table = Compare({a, b}, 0);
-  EXPECT_EQ(table.warnings,
+  EXPECT_EQ(WarningsOf(table),
             std::vector<std::string>{"other numbers of rows are left out, whose pictures can't be "
                                      "read (j1 0, j2 3): losses are not comparable"});
   EXPECT_EQ(PrintRow(table, "loss"), "loss/loss: 2 | 1\n");
@@ -54,7 +56,7 @@ TEST(Comparability, ARunThatGoesOnIsWarnedOfWithTheStepsBefore) {
   b.job.checkpoint.resume_job = "j9";
   b.inspection->resume_step = 2;
   const Table table = Compare({a, b}, 0);
-  EXPECT_EQ(table.warnings,
+  EXPECT_EQ(WarningsOf(table),
             std::vector<std::string>{"b (j2) goes on from a checkpoint of j9, and its model had 2 "
                                      "steps before: losses are not comparable"});
   EXPECT_EQ(PrintRow(table, "loss"), "loss/loss: 2 | 1\n");
@@ -77,7 +79,7 @@ TEST(Comparability, WarnsOfDataBatchMachineAndRestarts) {
       "\"linear\", or compare time and memory only",
       "the device differs (NVIDIA H200, NVIDIA A100): time and memory are of different hardware",
       "b (j2) was restarted (2 attempts): its time is not that of one undisturbed run"};
-  EXPECT_EQ(Compare({a, b}, 0).warnings, expected);
+  EXPECT_EQ(WarningsOf(Compare({a, b}, 0)), expected);
 }
 
 TEST(Comparability, WarnsOfEachSettingThatMakesOtherDataOfTheSameFile) {
@@ -108,7 +110,8 @@ TEST(Comparability, WarnsOfEachSettingThatMakesOtherDataOfTheSameFile) {
   for (const Case& c : cases) {
     Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
     c.change(b.job);
-    EXPECT_EQ(Compare({a, b}, 0).warnings, std::vector{c.warning + "; losses are not comparable"});
+    EXPECT_EQ(WarningsOf(Compare({a, b}, 0)),
+              std::vector{c.warning + "; losses are not comparable"});
   }
 }
 
@@ -121,7 +124,7 @@ TEST(Comparability, TwoRevisionsOfOneModelAreAChangeAndWarnedOf) {
   b.inspection->model_revision = "0123456";
   const Table table = Compare({a, b, unknown}, 0);
   EXPECT_EQ(Print(table.rows.front()), "changed/model.revision: c1899de | 0123456 | -\n");
-  EXPECT_EQ(table.warnings,
+  EXPECT_EQ(WarningsOf(table),
             std::vector<std::string>{"the revision of Qwen/Qwen3-0.6B differs (c1899de, 0123456): "
                                      "the runs began with other weights; losses are not "
                                      "comparable"});
@@ -134,7 +137,7 @@ TEST(Comparability, WarnsOfRunsThatValidateWithOtherRows) {
   b.job.eval.max_rows = 100;
   EXPECT_TRUE(Compare({a, b}, 0).warnings.empty()) << "neither validates";
   a.job.data.val_split_fraction = b.job.data.val_split_fraction = 0.1;
-  EXPECT_EQ(Compare({a, b}, 0).warnings,
+  EXPECT_EQ(WarningsOf(Compare({a, b}, 0)),
             std::vector<std::string>{"eval.max_rows differs (null, 100): validated with other "
                                      "rows; validation losses are not comparable"});
 }
@@ -157,7 +160,7 @@ TEST(Comparability, WarnsOfRunsThatSharedProcessors) {
   c.neighbours = {on_gpus};
   c.metrics = {OfRank(Summary("host_cpu_percent", 60), 0)};
   EXPECT_EQ(
-      Compare({a, b, c}, 0).warnings,
+      WarningsOf(Compare({a, b, c}, 0)),
       std::vector<std::string>{
           "runs shared a host's processors with other jobs (a (j1) with j2 on h; b (j2) with "
           "j9 on h): their times are not those of a host of their own; \"exclusive\": true in the "
@@ -184,7 +187,7 @@ TEST(Comparability, WarnsOfASaturatedHostThatNoOtherJobExplains) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   a.metrics = {OfRank(Summary("host_cpu_percent", 98), 0)};
   b.metrics = {OfRank(Summary("host_cpu_percent", 60), 0)};
-  EXPECT_EQ(Compare({a, b}, 0).warnings,
+  EXPECT_EQ(WarningsOf(Compare({a, b}, 0)),
             std::vector<std::string>{
                 "a host's processors were saturated though no other job ran there (a (j1) 98 %): "
                 "programs that are not the site's may have slowed the run; trainctl top shows who "
@@ -215,11 +218,54 @@ TEST(Comparability, WarnsOfTracedStepsWhereRunsDoNotHaveThemAlike) {
   a.metrics = With(Loop(40, 10, 320, 1e4), {OfRank(Summary("profile_step_seconds", 0.5), 0),
                                             OfRank(Summary("profile_step_seconds", 0.6), 1)});
   b.metrics = Loop(40, 10, 320, 1e4);
-  EXPECT_EQ(Compare({a, b}, 0).warnings,
+  EXPECT_EQ(WarningsOf(Compare({a, b}, 0)),
             std::vector<std::string>{"some steps were traced (a (j1) 1 of 40): those are slower, "
                                      "and count in the run's time and rates"});
   b.metrics = a.metrics;
   EXPECT_TRUE(Compare({a, b}, 0).warnings.empty());
+}
+
+// Of the only warning that there is of the two.
+std::vector<std::string> SectionsDoubtful(const Column& a, const Column& b) {
+  const Table table = Compare({a, b}, 0);
+  EXPECT_EQ(table.warnings.size(), 1u) << Print(table);
+  return table.warnings.empty() ? std::vector<std::string>() : table.warnings.front().sections;
+}
+
+TEST(Comparability, AWarningNamesTheSectionsWhoseNumbersItMakesDoubtful) {
+  using Names = std::vector<std::string>;
+  Column measured = SomeRun("j1", "a");
+  measured.metrics = With(Loop(8, 10, 64, 64), {OfRank(Summary("gpu_energy_joules", 100), 0),
+                                                OfRank(Summary("memory_reserved_bytes", 1), 0),
+                                                Summary("loss", 2), Summary("val_loss", 2)});
+  measured.job.data.val_path = "/data/test.json";
+  measured.driver = measured.libtorch = measured.nccl = measured.commit = measured.host = "1";
+  const auto of = [&measured](const std::function<void(Column&)>& change) {
+    Column other = measured;
+    change(other);
+    return SectionsDoubtful(measured, other);
+  };
+  EXPECT_EQ(of([](Column& run) { run.inspection->data_digest = "d2"; }), Names{"loss"});
+  EXPECT_EQ(of([](Column& run) { run.job.eval.max_rows = 1; }), Names{"loss"});
+  EXPECT_EQ(of([](Column& run) { run.job.train.global_batch_size = 16; }), Names{"loss"});
+  EXPECT_EQ(of([](Column& run) { run.driver = "2"; }), Names{"time"});
+  EXPECT_EQ(of([](Column& run) { run.nccl = "2"; }), Names{"time"});
+  EXPECT_EQ(of([](Column& run) { run.libtorch = "2"; }), (Names{"time", "memory"}));
+  EXPECT_EQ(of([](Column& run) { run.host = "2"; }), (Names{"time", "device"}));
+  EXPECT_EQ(of([](Column& run) { run.attempts = 2; }), (Names{"time", "device"}));
+  EXPECT_EQ(of([](Column& run) { run.device_name = "L4"; }), (Names{"time", "memory", "device"}));
+  EXPECT_EQ(of([](Column& run) { run.metrics = Loop(4, 5, 32, 32); }),
+            (Names{"time", "device", "loss"}));
+  const Names all = {"time", "memory", "device", "loss"};
+  EXPECT_EQ(of([](Column& run) { run.commit = "2"; }), all);
+  EXPECT_EQ(of([](Column& run) { run.state = job::JobState::kRunning; }), all);
+}
+
+TEST(Comparability, AWarningNamesNoSectionThatTheTableDoesNotHave) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.device_name = "L4";
+  a.metrics = b.metrics = Loop(8, 10, 64, 64);
+  EXPECT_EQ(SectionsDoubtful(a, b), std::vector<std::string>{"time"});
 }
 
 TEST(Comparability, AGlobalBatchWithALearningRateRuleIsNotWarnedOf) {
@@ -234,7 +280,7 @@ TEST(Comparability, ARuleForOneOfTwoIsWarnedOf) {
   b.job.optimizer.lr_scaling = job::LrScaling::kLinear;
   const std::vector<std::string> expected = {
       "the learning-rate rule differs (lr_scaling none, linear): losses are not comparable"};
-  EXPECT_EQ(Compare({a, b}, 0).warnings, expected);
+  EXPECT_EQ(WarningsOf(Compare({a, b}, 0)), expected);
 }
 
 TEST(Comparability, ARunThatHasNotFinishedIsShownByItsStateAndWarnedOf) {
@@ -245,7 +291,7 @@ TEST(Comparability, ARunThatHasNotFinishedIsShownByItsStateAndWarnedOf) {
   EXPECT_EQ(PrintRow(table, "outcome"), "outcome/outcome: RUNNING\n");
   const std::vector<std::string> expected = {
       "a (j1) has not finished: its numbers are of the run so far"};
-  EXPECT_EQ(table.warnings, expected);
+  EXPECT_EQ(WarningsOf(table), expected);
 }
 
 }  // namespace

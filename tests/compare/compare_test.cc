@@ -279,7 +279,7 @@ TEST(Compare, ARunThatTrainedLessIsNotTheFastest) {
   EXPECT_EQ(PrintRow(table, "time_seconds"), "time/time_seconds [s]: 10 (8 steps) | 4 (4 steps)\n");
   EXPECT_EQ(PrintRow(table, "samples_per_second"),
             "time/samples_per_second [samples/s]: 6.4 | 8 Δ0.250 best\n");
-  EXPECT_EQ(table.warnings,
+  EXPECT_EQ(WarningsOf(table),
             std::vector<std::string>{
                 "the runs trained different amounts (j5 8 steps, 64 rows; j10 4 steps, 32 rows): "
                 "times and losses are not of the same training; rates and memory are comparable"});

@@ -78,11 +78,17 @@ inline std::string Print(const Row& row) {
   return text + "\n";
 }
 
+inline std::vector<std::string> WarningsOf(const Table& table) {
+  std::vector<std::string> texts;
+  for (const Warning& warning : table.warnings) texts.push_back(warning.text);
+  return texts;
+}
+
 inline std::string Print(const Table& table) {
   std::string text;
   for (const Row& row : table.rows) text += Print(row);
   for (const std::string& same : table.same) text += "same: " + same + "\n";
-  for (const std::string& warning : table.warnings) text += "warning: " + warning + "\n";
+  for (const Warning& warning : table.warnings) text += "warning: " + warning.text + "\n";
   return text;
 }
 

@@ -45,6 +45,7 @@ class DashboardCompareTest(DashboardCase):
         self.assertEqual(shown[:until_texts], table[:until_texts])
         self.assertEqual(len(shown), until_texts + 2, "its texts follow, which a terminal wraps")
         self.assertTrue([row for row in shown if " * " in row], "the best are marked")
+        self.expect_lines_of("#warnings p", printed)
         self.assertIn("<b>four", self.browser.text("#head"))
         self.browser.wait("return document.querySelectorAll('#curves tbody tr').length === 2")
         self.browser.run(
@@ -60,6 +61,15 @@ class DashboardCompareTest(DashboardCase):
         self.assertEqual(self.browser.run("return document.querySelector('#metric').value"), "lr")
         self.assertEqual(self.browser.run("return document.querySelector('#base').value"), "1")
         self.expect_no_faults()
+
+    def expect_lines_of(self, places, printed):
+        """What stands at these places is what the command line prints, in lines of its own."""
+        lines = self.browser.run(
+            f"return [...document.querySelectorAll('{places}')].map((at) => at.textContent)"
+        )
+        for line in lines:
+            self.assertIn(line, printed.splitlines())
+        return lines
 
     def expect_overlaid(self, jobs, name):
         self.skip_without_charts()

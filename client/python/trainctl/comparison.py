@@ -80,6 +80,12 @@ class Comparison(pd.DataFrame):
         """Why the runs are not comparable; none where they are."""
         return list(self._response.warnings)
 
+    @property
+    def warning_sections(self) -> list[list[str]]:
+        """Of each warning: the sections whose numbers it makes doubtful."""
+        told = [list(names.sections) for names in self._response.warning_sections]
+        return told + [[]] * (len(self._response.warnings) - len(told))
+
     def _of_rows(self, fact: Callable[[pb.CompareRow], str]) -> pd.Series[str]:
         rows = self._response.rows
         return pd.Series([fact(row) for row in rows], index=[row.key for row in rows], dtype=str)
@@ -88,11 +94,14 @@ class Comparison(pd.DataFrame):
         head = "".join(f"<th>{html.escape(heading)}</th>" for heading in self.columns)
         lines = [f"<table><thead><tr><th></th>{head}</tr></thead><tbody>"]
         section = ""
+        doubtful_sections = {name for names in self.warning_sections for name in names}
         for row in self._response.rows:
-            if row.section not in (section, row.label):
+            is_doubtful = row.section in doubtful_sections
+            if row.section != section and (is_doubtful or row.section != row.label):
                 span = len(self.columns) + 1
                 title = f'<th colspan="{span}" style="text-align:left">'
-                lines.append(f"<tr>{title}{html.escape(row.section)}</th></tr>")
+                doubtful = " (not comparable)" if is_doubtful else ""
+                lines.append(f"<tr>{title}{html.escape(row.section)}{doubtful}</th></tr>")
             section = row.section
             cells = "".join(_html_cell(row, value) for value in row.values)
             label = f'<td style="text-align:left">{html.escape(row.label)}</td>'
@@ -100,7 +109,9 @@ class Comparison(pd.DataFrame):
         lines.append("</tbody></table>")
         if self.same:
             lines.append(f"<p>Same: {html.escape(', '.join(self.same))}.</p>")
-        lines += [f"<p><b>Not comparable:</b> {html.escape(why)}.</p>" for why in self.warnings]
+        for why, names in zip(self.warnings, self.warning_sections, strict=True):
+            where = f" ({html.escape(', '.join(names))})" if names else ""
+            lines.append(f"<p><b>Not comparable</b>{where}: {html.escape(why)}.</p>")
         base = self._base_heading()
         lines.append(
             "<p><small>* best of the runs that succeeded; percentages are against "

@@ -58,6 +58,21 @@ function valueCell(row, i) {
     `${valueText(row, i)}${delta}${best ? " *" : ""}${note}`);
 }
 
+// As client/show/comparison.cc.
+function headingsAbove({ section, label }, span) {
+  const isDoubtful = comparison.warning_sections.flat().includes(section);
+  if (section === label && !isDoubtful) return [];
+  return [element("tr", { class: "section" },
+    element("th", { scope: "colgroup", colspan: span }, section,
+      ...(isDoubtful ? [element("span", { class: "warn" }, " (not comparable)")] : [])))];
+}
+
+function warningText(text, i) {
+  const sections = comparison.warning_sections[i].join(", ");
+  return element("p", { class: "notes" }, element("b", { class: "warn" }, "Not comparable"),
+    `${sections ? ` (${sections})` : ""}: ${text}.`);
+}
+
 function showTable() {
   const { jobs, rows } = comparison;
   const order = [base, ...jobs.keys()].filter((i, place) => place === 0 || i !== base);
@@ -67,18 +82,14 @@ function showTable() {
   const made = [];
   let section = "";
   for (const row of rows) {
-    if (row.section !== section && row.section !== row.label)
-      made.push(element("tr", { class: "section" },
-        element("th", { scope: "colgroup", colspan: order.length + 1 }, row.section)));
+    if (row.section !== section) made.push(...headingsAbove(row, order.length + 1));
     section = row.section;
     made.push(element("tr", {}, element("th", { scope: "row" }, row.label),
       ...order.map((i) => valueCell(row, i))));
   }
   at("rows").replaceChildren(...made);
   at("same").textContent = comparison.same.length > 0 ? `Same: ${comparison.same.join(", ")}.` : "";
-  at("warnings").replaceChildren(...comparison.warnings.map(
-    (text) => element("p", { class: "notes" },
-      element("b", { class: "warn" }, "Not comparable: "), `${text}.`)));
+  at("warnings").replaceChildren(...comparison.warnings.map(warningText));
   at("base").replaceChildren(
     ...jobs.map((job, i) => element("option", { value: i }, nameWithId(job))));
   at("base").value = String(base);
