@@ -90,7 +90,7 @@ ReportSection Comparison(const v1::CompareResponse& comparison) {
   section.parts.emplace_back(ComparisonTable(RowsOf(comparison, false)));
   for (const std::string& warning : WarningTexts(comparison))
     section.parts.emplace_back(Paragraph{warning});
-  for (const std::string& line : Split(ComparisonDefinitions(comparison), '\n'))
+  for (const std::string& line : DefinitionsOf(comparison))
     section.parts.emplace_back(Paragraph{line});
   return section;
 }

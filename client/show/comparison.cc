@@ -18,27 +18,6 @@ namespace {
 constexpr int kLongestName = 24;
 constexpr std::string_view kNotComparable = "Not comparable";
 
-// What the rows of a section are; of none: what holds for all.
-struct Definition {
-  std::string_view section;
-  std::string_view text;
-};
-constexpr Definition kDefinitions[] = {
-    {"",
-     "* best of the runs that succeeded; percentages are against the base, the first column of "
-     "values.\n"},
-    {"time",
-     "time: the training loop from the first step to the end of the last, without load, evaluation "
-     "and checkpoints.\n"
-     "tokens/s counts positions up to the longest row of each micro batch; trained tokens/s only "
-     "those that count in the loss.\n"
-     "samples/s and tokens/s: all of the run over its time. seconds per step: the median, without "
-     "the first step.\n"
-     "speed-up: samples/s over the base's; scaling efficiency: that over added devices, of runs "
-     "that differ in devices and strategy alone.\n"},
-    {"memory", "memory: the worst rank's; by kind at the phase where it was largest.\n"},
-};
-
 // One line of a spreadsheet a row: the values under the jobs' ids.
 Json FlatRecord(const v1::CompareResponse& response, const v1::CompareRow& row) {
   Json record = {
@@ -132,6 +111,10 @@ bool IsOfAnyComparison(std::string_view key) {
   return std::ranges::count(KeysOfAnyComparison(), key) > 0;
 }
 
+std::string DefinitionLines(const v1::CompareResponse& response) {
+  return Join(DefinitionsOf(response), "\n") + "\n";
+}
+
 }  // namespace
 
 base::Status CheckWhole(const v1::CompareResponse& response) {
@@ -201,8 +184,8 @@ std::string ComparisonText(const v1::CompareResponse& response, const Comparison
     text += Styled(kNotComparable, Style::kWarning, layout.colour) +
             WrapLines(warning, layout.width).substr(kNotComparable.size());
   }
-  return text + Styled(WrapLines(ComparisonDefinitions(response), layout.width), Style::kFaint,
-                       layout.colour);
+  return text +
+         Styled(WrapLines(DefinitionLines(response), layout.width), Style::kFaint, layout.colour);
 }
 
 std::string ComparisonMarkdown(const v1::CompareResponse& response, const ComparisonView& view) {
@@ -215,7 +198,7 @@ std::string ComparisonMarkdown(const v1::CompareResponse& response, const Compar
   for (const std::string& warning : WarningTexts(response))
     text +=
         "**" + std::string(kNotComparable) + "**" + warning.substr(kNotComparable.size()) + "\n\n";
-  return text + "\\" + ComparisonDefinitions(response);
+  return text + "\\" + DefinitionLines(response);
 }
 
 std::vector<std::string> WarningTexts(const v1::CompareResponse& response) {
@@ -226,18 +209,6 @@ std::vector<std::string> WarningTexts(const v1::CompareResponse& response) {
                     ": " + response.warnings(i) + ".");
   }
   return texts;
-}
-
-std::string ComparisonDefinitions(const v1::CompareResponse& response) {
-  std::string text;
-  for (const Definition& definition : kDefinitions) {
-    const auto is_of_it = [&](const v1::CompareRow& row) {
-      return row.section() == definition.section;
-    };
-    if (definition.section.empty() || std::ranges::any_of(response.rows(), is_of_it))
-      text += definition.text;
-  }
-  return text;
 }
 
 TextTable ComparisonTable(const v1::CompareResponse& response) {

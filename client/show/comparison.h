@@ -10,12 +10,14 @@
 #include "client/show/output.h"
 #include "client/show/text_table.h"
 #include "common/base/result.h"
+#include "common/record/comparison_definitions.h"
 #include "common/record/comparison_record.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::client {
 
 using record::ComparisonDocument;
+using record::DefinitionsOf;
 using record::RowRecords;
 
 // There are jobs, and each row has a value for each of them: what follows expects it. Else
@@ -46,8 +48,6 @@ std::string ComparisonText(const v1::CompareResponse& response, const Comparison
 std::string ComparisonMarkdown(const v1::CompareResponse& response, const ComparisonView& view);
 // Of each warning "Not comparable (time, memory): the device differs …."
 std::vector<std::string> WarningTexts(const v1::CompareResponse& response);
-// What the words of its sections mean, a line each.
-std::string ComparisonDefinitions(const v1::CompareResponse& response);
 // Its table alone, the jobs in their order.
 TextTable ComparisonTable(const v1::CompareResponse& response);
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "common/record/comparison_definitions.h"
+
 namespace trainctl::record {
 namespace {
 
@@ -53,7 +55,8 @@ Json ComparisonDocument(const v1::CompareResponse& response) {
           {"rows", RowRecords(response)},
           {"same", Strings(response.same())},
           {"warnings", Strings(response.warnings())},
-          {"warning_sections", warning_sections}};
+          {"warning_sections", warning_sections},
+          {"definitions", DefinitionsOf(response)}};
 }
 
 std::vector<Json> RowRecords(const v1::CompareResponse& response) {

@@ -16,7 +16,8 @@ Json ValueJson(const v1::CompareValue& value);
 // of a version that does not say, or there are no such rows.
 std::vector<std::string> SectionsOf(const v1::CompareResponse& response, int warning);
 
-// {"jobs", "rows", "same", "warnings", "warning_sections"}: of each warning its sections.
+// {"jobs", "rows", "same", "warnings", "warning_sections", "definitions"}: of each warning its
+// sections; what rows mean (comparison_definitions.h).
 Json ComparisonDocument(const v1::CompareResponse& response);
 // A record for each row: its values as a list.
 std::vector<Json> RowRecords(const v1::CompareResponse& response);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <sstream>
 #include <string>
 
@@ -225,6 +226,26 @@ TEST_F(CompareTest, JsonIsTheContract) {
   EXPECT_EQ(json["rows"][2]["values"], Json::array({"SUCCEEDED", "SUCCEEDED", "OOM_GPU"}));
   EXPECT_EQ(json["warnings"].size(), 1u);
   EXPECT_EQ(json["warning_sections"], Json::array({{"time", "memory"}}));
+}
+
+TEST_F(CompareTest, WhatRowsMeanIsSaidOfTheSectionsThatAreThere) {
+  const auto says = [this](const std::string& start) {
+    const std::string out = Trainctl({"compare"}).out;
+    const Json lines = Json::parse(Trainctl({"compare", "-o", "json"}).out)["definitions"];
+    const bool in_json = std::ranges::any_of(
+        lines, [&](const Json& line) { return line.get<std::string>().starts_with(start); });
+    EXPECT_EQ(out.find("\n" + start) != std::string::npos, in_json) << start << out;
+    for (const Json& line : lines)
+      EXPECT_NE(out.find("\n" + line.get<std::string>() + "\n"), std::string::npos) << line;
+    return in_json;
+  };
+  EXPECT_TRUE(says("* best"));
+  EXPECT_TRUE(says("time: "));
+  EXPECT_TRUE(says("memory: the worst"));
+  auto* rows = coordinator_.comparison.mutable_rows();
+  rows->RemoveLast();  // of memory
+  EXPECT_FALSE(says("memory: the worst"));
+  EXPECT_TRUE(says("time: "));
 }
 
 TEST_F(CompareTest, AWarningSaysWhichSectionsItMakesDoubtfulAndTheseSaySo) {

@@ -46,6 +46,9 @@ class DashboardCompareTest(DashboardCase):
         self.assertEqual(len(shown), until_texts + 2, "its texts follow, which a terminal wraps")
         self.assertTrue([row for row in shown if " * " in row], "the best are marked")
         self.expect_lines_of("#warnings p", printed)
+        said = self.expect_lines_of("#definitions p", printed)
+        self.assertTrue([line for line in said if line.startswith("time: ")], said)
+        self.assertTrue([line for line in said if line.startswith("memory: ")], said)
         self.assertIn("<b>four", self.browser.text("#head"))
         self.browser.wait("return document.querySelectorAll('#curves tbody tr').length === 2")
         self.browser.run(

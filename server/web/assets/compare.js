@@ -89,6 +89,8 @@ function showTable() {
   }
   at("rows").replaceChildren(...made);
   at("same").textContent = comparison.same.length > 0 ? `Same: ${comparison.same.join(", ")}.` : "";
+  at("definitions").replaceChildren(
+    ...comparison.definitions.map((line) => element("p", {}, line)));
   at("warnings").replaceChildren(...comparison.warnings.map(warningText));
   at("base").replaceChildren(
     ...jobs.map((job, i) => element("option", { value: i }, nameWithId(job))));

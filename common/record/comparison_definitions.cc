@@ -1,0 +1,47 @@
+#include "common/record/comparison_definitions.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace trainctl::record {
+namespace {
+
+struct Definition {
+  std::string_view section;  // "": of all
+  std::string_view line;
+};
+
+constexpr Definition kDefinitions[] = {
+    {"",
+     "* best of the runs that succeeded; percentages are against the base, the first column of "
+     "values."},
+    {"time",
+     "time: the training loop from the first step to the end of the last, without load, evaluation "
+     "and checkpoints."},
+    {"time",
+     "tokens/s counts positions up to the longest row of each micro batch; trained tokens/s only "
+     "those that count in the loss."},
+    {"time",
+     "samples/s and tokens/s: all of the run over its time. seconds per step: the median, without "
+     "the first step."},
+    {"time",
+     "speed-up: samples/s over the base's; scaling efficiency: that over added devices, of runs "
+     "that differ in devices and strategy alone."},
+    {"memory", "memory: the worst rank's; by kind at the phase where it was largest."},
+};
+
+}  // namespace
+
+std::vector<std::string> DefinitionsOf(const v1::CompareResponse& response) {
+  std::vector<std::string> lines;
+  for (const Definition& definition : kDefinitions) {
+    const auto is_of_it = [&definition](const v1::CompareRow& row) {
+      return row.section() == definition.section;
+    };
+    if (definition.section.empty() || std::ranges::any_of(response.rows(), is_of_it))
+      lines.emplace_back(definition.line);
+  }
+  return lines;
+}
+
+}  // namespace trainctl::record
