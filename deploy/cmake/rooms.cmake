@@ -161,6 +161,24 @@ function(trainctl_test_code name)
   endif()
 endfunction()
 
+# trainctl_link_first(TARGET libraries …): our own of these come before the target's objects. Of
+# functions that both hold, as templates, the linker keeps the first: the optimized ones. It takes
+# two thirds off the time of tests that compute.
+function(trainctl_link_first name)
+  set(first "")
+  list(FILTER ARGN INCLUDE REGEX "^trainctl_")
+  foreach(library ${ARGN})
+    get_target_property(type ${library} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      string(APPEND first " $<TARGET_FILE:${library}>")
+    endif()
+  endforeach()
+  if(first AND NOT TRAINCTL_SANITIZE)
+    target_link_options(${name} PRIVATE
+      "SHELL:-Wl,--whole-archive${first} -Wl,--no-whole-archive")
+  endif()
+endfunction()
+
 # trainctl_test_main(NAME HEADERS … [DEPENDS …]): main() of test programs, where they find the
 # checkout, and the headers of libraries that are precompiled for all of them.
 function(trainctl_test_main name)
@@ -201,6 +219,7 @@ function(trainctl_test name)
   else()
     trainctl_test_code(${name})
     trainctl_precompile(${name} REUSE_FROM ${TEST_MAIN})
+    trainctl_link_first(${name} ${TEST_DEPENDS})
   endif()
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
   if(TEST_WHOLE)
