@@ -28,8 +28,8 @@ struct RunPlan {
   int64_t steps_per_epoch = 0;
   int64_t total_steps = 0;  // optimizer steps
   int64_t warmup_steps = 0;
-  std::vector<std::string>
-      notes;  // NotesOn(job), and a warm-up that outlasts the run, rows that no step trains on
+  // NotesOn(job), steps that the run never comes to, and rows that no step trains on.
+  std::vector<std::string> notes;
 };
 
 // kInvalid: indivisible batches, or fewer sequences than one global batch.

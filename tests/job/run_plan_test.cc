@@ -10,6 +10,8 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
 
 JobSpec Job() {
   JobSpec job = SmallestJob();
@@ -46,7 +48,7 @@ TEST(PlanRun, NotesRowsThatFillNoBatch) {
 TEST(PlanRun, TellsNoRestOfRowsThatAreReckonedFromASample) {
   const auto plan = PlanRun(Job(), {.rows = 2000, .is_estimate = true});
   ASSERT_TRUE(plan.ok());
-  EXPECT_THAT(plan->notes, testing::Not(Contains(HasSubstr("left over"))));
+  EXPECT_THAT(plan->notes, Not(Contains(HasSubstr("left over"))));
 }
 
 TEST(PlanRun, CountsPackedSequencesWhereRowsArePacked) {
@@ -72,6 +74,32 @@ TEST(PlanRun, NotesAWarmupThatOutlastsTheRunOnce) {
               Contains(HasSubstr("warm-up (500 steps) is longer than the run (118)")));
   job.train.max_steps = 100;
   EXPECT_THAT(PlanRun(job, {2000})->notes, Contains(HasSubstr("warm-up")).Times(1));
+}
+
+TEST(PlanRun, NotesMostStepsThatTheOneEpochDoesNotMake) {
+  JobSpec job = Job();
+  job.train.max_steps = 400;
+  EXPECT_THAT(PlanRun(job, {2000})->notes,
+              Contains("train.max_steps 400 is not reached: train.epochs is 1, which makes 118 "
+                       "steps"));
+  job.train.max_steps = 118;
+  EXPECT_THAT(PlanRun(job, {2000})->notes, Not(Contains(HasSubstr("max_steps"))));
+  job.train = {.global_batch_size = 16, .micro_batch_size = 4, .epochs = 2, .max_steps = 400};
+  EXPECT_THAT(PlanRun(job, {2000})->notes, Not(Contains(HasSubstr("max_steps"))))
+      << "both are named: the smaller is meant";
+}
+
+TEST(PlanRun, NotesCheckpointsAndEvaluationsThatNeverCome) {
+  JobSpec job = Job();
+  job.output.dir = "/out";
+  job.checkpoint.every_steps = job.eval.every_steps = 119;
+  EXPECT_THAT(PlanRun(job, {2000})->notes,
+              IsSupersetOf({"checkpoint.every_steps 119 is more than the run's 118 steps: there is "
+                            "no checkpoint, unless it is stopped before its end",
+                            "eval.every_steps 119 is more than the run's 118 steps: it is "
+                            "evaluated at its end alone"}));
+  job.checkpoint.every_steps = job.eval.every_steps = 118;
+  EXPECT_THAT(PlanRun(job, {2000})->notes, Not(Contains(HasSubstr("every_steps"))));
 }
 
 TEST(PlanRun, RefusesRowsThatFillNoBatchAtAll) {
