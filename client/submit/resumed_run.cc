@@ -1,12 +1,32 @@
 #include "client/submit/resumed_run.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "client/show/decoded.h"
 #include "common/job/job_json.h"
 
 namespace trainctl::client {
+namespace {
+
+// The last checkpoint that the job said was whole.
+const v1::Artifact* LastCheckpoint(const v1::JobDetail& detail) {
+  const v1::Artifact* last = nullptr;
+  for (const v1::Artifact& artifact : detail.artifacts()) {
+    if (artifact.kind() == "checkpoint") last = &artifact;
+  }
+  return last;
+}
+
+}  // namespace
+
+std::optional<std::string> ResumeFolder(const v1::JobDetail& detail, const job::JobSpec& job) {
+  const v1::Artifact* checkpoint = LastCheckpoint(detail);
+  if (checkpoint != nullptr)
+    return std::filesystem::path(checkpoint->path()).parent_path().string();
+  return job.checkpoint.resume_job ? job.checkpoint.resume_from : std::nullopt;
+}
 
 base::Result<job::ResumedRun> ReadResumedRun(const v1::JobDetail& detail) {
   base::Result<job::JobSpec> spec = job::FromJson(detail.job_json());

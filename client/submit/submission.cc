@@ -12,6 +12,7 @@
 #include "client/submit/dependencies.h"
 #include "client/submit/dry_run.h"
 #include "client/submit/folder_claims.h"
+#include "client/submit/folder_owner.h"
 #include "client/submit/follow.h"
 #include "client/submit/patience.h"
 #include "client/submit/prediction.h"
@@ -124,20 +125,6 @@ bool IsCertain(const base::Error& inspection, const Site& site) {
   return inspection.code == base::Code::kInvalid && !hosts.empty() && connected == hosts;
 }
 
-// A folder in which nothing is yet may still be that of a job which goes on. The coordinator
-// refuses it too; here it is for a dry run.
-void RefuseLiveOwner(Context& context, const Site& site, Assessment* assessment) {
-  if (!assessment->inspection || !assessment->inspection->output) return;
-  const std::optional<job::FolderOwner>& owner = assessment->inspection->output->owner;
-  if (!assessment->site_problems.empty() || !owner || owner->site != site.id) return;
-  const base::Result<v1::GetResponse> jobs = GetJobs(context, owner->job);
-  if (!jobs.ok() || jobs->jobs_size() != 1 || HasEnded(jobs->jobs(0).view())) return;
-  assessment->site_problems.push_back(
-      {"output.dir", 0, "\"" + *assessment->job.output.dir + "\"",
-       "a folder that no other job owns",
-       owner->job + " (" + owner->name + ") writes there and has not ended: name another folder"});
-}
-
 // Each text once. Of a note on some experiments, the file's own begins with the experiment's name.
 void SayNotes(Context& context, const std::vector<Assessment>& assessments,
               std::set<std::string>* said) {
@@ -232,7 +219,7 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
                "): steps and memory stay unknown; it is tried again before the job starts");
     }
     if (lease) KeepToLease(*lease, &*assessment);
-    RefuseLiveOwner(context, site, &*assessment);
+    CheckFolderOwner(context, site, &*assessment);
     RefuseFinishedRun(context, &*assessment);
     assessments.push_back(std::move(*assessment));
   }

@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,24 +12,6 @@
 
 namespace trainctl::client {
 namespace {
-
-// The last checkpoint that the job said was whole.
-const v1::Artifact* LastCheckpoint(const v1::JobDetail& detail) {
-  const v1::Artifact* last = nullptr;
-  for (const v1::Artifact& artifact : detail.artifacts()) {
-    if (artifact.kind() == "checkpoint") last = &artifact;
-  }
-  return last;
-}
-
-// Where the checkpoints to go on from are: its own, or, of a job that ended before its first one,
-// those that it had itself gone on from.
-std::optional<std::string> ResumeFolder(const v1::JobDetail& detail, const job::JobSpec& job) {
-  const v1::Artifact* checkpoint = LastCheckpoint(detail);
-  if (checkpoint != nullptr)
-    return std::filesystem::path(checkpoint->path()).parent_path().string();
-  return job.checkpoint.resume_job ? job.checkpoint.resume_from : std::nullopt;
-}
 
 base::Error NoCheckpoint(const v1::JobView& view, const job::JobSpec& job) {
   const std::string why = job.checkpoint.every_steps

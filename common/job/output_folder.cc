@@ -95,20 +95,13 @@ base::Status ReadOwner(const std::string& output_dir, OutputFolder* folder) {
   return base::Ok{};
 }
 
-constexpr const char* kOtherFolder = "name another folder, as with --output.dir DIR";
-
-// The owner's folder is for the claimant once the owner has ended.
-bool IsFollowedBy(const FolderOwner& owner, const JobSpec& job, const OutputFolder& folder) {
-  return folder.contents.empty() || owner.job == job.checkpoint.resume_job;
-}
-
 bool MayWrite(const JobSpec& job, const OutputFolder& folder, const Claimant& claimant) {
   if (!folder.owner) return folder.contents.empty();
   const FolderOwner& owner = *folder.owner;
   if (owner.site != claimant.site) return false;
   if (owner.job == claimant.job_id) return true;
   const bool has_ended = std::ranges::count(claimant.ended_jobs, owner.job) > 0;
-  return has_ended && IsFollowedBy(owner, job, folder);
+  return has_ended && IsFreeOnceEnded(job, folder);
 }
 
 // The claimant's already, or of a job that it goes on from: nothing is taken anew.
@@ -136,14 +129,16 @@ std::string Hint(const JobSpec& job, const OutputFolder& folder, const Claimant&
   if (!folder.owner)
     return "it has " + folder.contents + ", which no job of trainctl owns: " + kOtherFolder;
   const FolderOwner& owner = *folder.owner;
-  const std::string whose = "it belongs to " + owner.job + " (" + owner.name + ")";
+  const std::string whose = OwnerText(owner);
   if (owner.site != claimant.site) {
     return whose + " of another coordinator: " + kOtherFolder +
            ", or remove it if it is no longer wanted";
   }
-  if (IsFollowedBy(owner, job, folder))
+  if (IsFreeOnceEnded(job, folder))
     return whose + ", which is not known to have ended: " + kOtherFolder;
-  return whose + ": go on from there with: trainctl resume " + owner.job + "; or " + kOtherFolder;
+  return whose + ": " + kOtherFolder +
+         "; where it has a checkpoint and steps left, trainctl resume " + owner.job +
+         " goes on there";
 }
 
 }  // namespace
@@ -180,6 +175,15 @@ std::string OwnerFolder(const std::string& output_dir) {
 std::string OwnerPath(const std::string& output_dir, int64_t claim) {
   return OwnerFolder(output_dir) + "/" + std::string(kPrefix) + std::to_string(claim) +
          std::string(kSuffix);
+}
+
+std::string OwnerText(const FolderOwner& owner) {
+  return "it belongs to " + owner.job + " (" + owner.name + ")";
+}
+
+bool IsFreeOnceEnded(const JobSpec& job, const OutputFolder& folder) {
+  return folder.contents.empty() ||
+         (folder.owner && folder.owner->job == job.checkpoint.resume_job);
 }
 
 std::string ToJson(const FolderOwner& owner) { return WriteJson(WriteFields(owner, kOwnerFields)); }

@@ -69,12 +69,18 @@ std::string OwnerFolder(const std::string& output_dir);
 std::string OwnerPath(const std::string& output_dir, int64_t claim);
 std::string ToJson(const FolderOwner& owner);
 
+// "it belongs to j12 (tiny)", and what helps in any case.
+std::string OwnerText(const FolderOwner& owner);
+inline constexpr const char* kOtherFolder = "name another folder, as with --output.dir DIR";
+
 // A folder that is not there is empty. kIo: it can't be read. kInvalid: its owner file is damaged.
 base::Result<OutputFolder> ReadOutputFolder(const std::string& output_dir);
 // As well, with folders of jobs around it at any distance, and within it a few levels deep. At most
 // 16 of them, and thousands of entries are looked at. What can't be read is passed over.
 base::Result<OutputFolder> ReadWithOverlaps(const std::string& output_dir);
 
+// Whether the owner's end alone makes the folder free for the job.
+bool IsFreeOnceEnded(const JobSpec& job, const OutputFolder& folder);
 // Why the job may not write to its output.dir, which looks like this. No problem where the folder
 // is its own, or empty and nobody's. An ended job's is free where it is resumed, or has written
 // nothing there. The same holds of folders around and within one that it takes anew: whoever copies

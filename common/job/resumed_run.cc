@@ -5,11 +5,6 @@
 namespace trainctl::job {
 namespace {
 
-bool HasNothingLeft(const ResumedRun& run) {
-  const bool has_all = run.has_model || run.spec.output.save == Save::kNone;
-  return run.succeeded || (run.steps > 0 && run.step >= run.steps && has_all);
-}
-
 bool TrainsOn(const JobSpec& job, std::optional<int64_t> total_steps, const ResumedRun& earlier) {
   if (total_steps && earlier.steps > 0) return *total_steps > earlier.steps;
   return job.train.epochs != earlier.spec.train.epochs ||
@@ -25,6 +20,11 @@ bool Overwrites(const JobSpec& job, const ResumedRun& earlier) {
 
 bool IsModel(const std::string& artifact_kind) {
   return artifact_kind != "checkpoint" && artifact_kind != "profile";
+}
+
+bool HasNothingLeft(const ResumedRun& run) {
+  const bool has_all = run.has_model || run.spec.output.save == Save::kNone;
+  return run.succeeded || (run.steps > 0 && run.step >= run.steps && has_all);
 }
 
 std::optional<Problem> CheckResumedRun(const JobSpec& job, std::optional<int64_t> total_steps,

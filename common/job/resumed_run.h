@@ -24,6 +24,9 @@ struct ResumedRun {
 // Neither a checkpoint nor a trace: kind as RankSaved's.
 bool IsModel(const std::string& artifact_kind);
 
+// It has made all its steps, and saved what it was to save.
+bool HasNothingLeft(const ResumedRun& run);
+
 // A problem says what to do instead. total_steps: of the new job; nullopt: its data are not known.
 // One that failed after its last step, before it saved its model, may go on and save it.
 std::optional<Problem> CheckResumedRun(const JobSpec& job, std::optional<int64_t> total_steps,

@@ -33,6 +33,69 @@ TEST_F(SubmitTest, AFolderOfAnotherJobIsRefusedAndADryRunSaysSo) {
   EXPECT_EQ(submit({"submit", path}).code, 0) << "the job has ended and written nothing";
 }
 
+class OwnedFolderTest : public SubmitTest {
+ protected:
+  OwnedFolderTest() {
+    job::Inspection inspection = SmallModel(64);
+    inspection.output = {job::FolderOwner{"site-1", "j3", "old"}, 1, "config.json"};
+    coordinator_.inspection->set_inspection_json(job::ToJson(inspection));
+    coordinator_.site = "site-1";
+    coordinator_.details["j3"].set_job_json(
+        job::ToJson(ReadJobText(kJob, {.path = "/tiny.json"})->jobs.front()));
+  }
+
+  void FailOnTheWay() {
+    coordinator_.jobs = {FinishedJob("j3", "old", "FAILED")};
+    coordinator_.jobs[0].set_step(coordinator_.jobs[0].steps() / 2);
+  }
+
+  void AddCheckpoint() {
+    v1::Artifact* checkpoint = coordinator_.details["j3"].add_artifacts();
+    checkpoint->set_kind("checkpoint");
+    checkpoint->set_path("/out/checkpoints/step-4");
+  }
+
+  // After whose the folder is.
+  std::string Advice() {
+    const Ended refused = Trainctl(
+        {"submit", File("tiny.json", kJob), "--output.dir", "/out", "--output.save", "final"});
+    EXPECT_EQ(refused.code, kExitUsage);
+    const std::string whose = "it belongs to j3 (old)";
+    const size_t at = refused.err.find(whose);
+    return at == std::string::npos ? refused.err : refused.err.substr(at + whose.size());
+  }
+};
+
+TEST_F(OwnedFolderTest, OfAJobWithACheckpointIsGoneOnFrom) {
+  FailOnTheWay();
+  AddCheckpoint();
+  EXPECT_EQ(Advice(),
+            ": go on from there with: trainctl resume j3; or name another folder, as with "
+            "--output.dir DIR\n");
+}
+
+TEST_F(OwnedFolderTest, OfAJobThatCannotBeResumedIsFreedWithItsFiles) {
+  const std::string frees =
+      ": name another folder, as with --output.dir DIR; trainctl rm j3 --outputs frees this one\n";
+  FailOnTheWay();
+  EXPECT_EQ(Advice(), ", which has no checkpoint to go on from" + frees);
+  AddCheckpoint();
+  coordinator_.jobs = {FinishedJob("j3", "old", "SUCCEEDED")};
+  EXPECT_EQ(Advice(), ", which has made all its steps" + frees);
+}
+
+TEST_F(OwnedFolderTest, OfARemovedJobIsRemovedByHand) {
+  EXPECT_EQ(Advice(),
+            ", which this site no longer knows: name another folder, as with --output.dir DIR, or "
+            "remove this one if it is no longer wanted\n");
+}
+
+TEST_F(OwnedFolderTest, OfAJobThatHasNotEndedIsNotResumed) {
+  coordinator_.jobs = {RunningJob("j3", "old")};
+  AddCheckpoint();
+  EXPECT_EQ(Advice(), ", which has not ended: name another folder, as with --output.dir DIR\n");
+}
+
 TEST_F(SubmitTest, AFolderThatAQueuedJobNamesIsRefusedAndADryRunSaysSo) {
   v1::JobView queued = RunningJob("j7", "other");
   queued.set_state("QUEUED");

@@ -27,7 +27,7 @@ class Output(SharedClusterTest):
         refused = self.try_submit(job)
         self.assertEqual(refused.returncode, 2, refused.stdout)
         self.assertIn(f"belongs to {first['id']} (tiny)", refused.stderr)
-        self.assertIn(f"trainctl resume {first['id']}", refused.stderr)
+        self.assertIn(f"trainctl rm {first['id']} --outputs frees this one", refused.stderr)
         self.assertIn("would be refused here", self.try_submit(job, "--dry-run").stdout)
         self.assertEqual(self.files(out), before)
 

@@ -42,8 +42,8 @@ TEST(CheckOutputFolder, AFolderOfAnotherJobsModelIsRefusedAndSaysWhatToDo) {
   EXPECT_EQ(
       Refusal(Writer(), {kOwner, 1, "config.json"}, kNew),
       "tiny: output.dir: \"/out\": expected a folder that no other job owns; it belongs to j3 "
-      "(tiny): go on from there with: trainctl resume j3; or name another folder, as with "
-      "--output.dir DIR");
+      "(tiny): name another folder, as with --output.dir DIR; where it has a checkpoint and steps "
+      "left, trainctl resume j3 goes on there");
 }
 
 TEST(CheckOutputFolder, AJobHasItsOwnFolderAgain) {
