@@ -5,11 +5,13 @@
 #include "client/exit_code.h"
 #include "client/files/artifact_source.h"
 #include "client/naming.h"
+#include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/submit/patience.h"
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
+#include "common/job/job_json.h"
 #include "common/job/output_folder.h"
 #include "common/job/resumed_run.h"
 
@@ -62,14 +64,21 @@ std::string Names(const v1::JobDetail& job) {
   return Join(names, ", ");
 }
 
+base::Error NothingSaved(const v1::JobDetail& detail) {
+  const v1::JobView& view = detail.view();
+  const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+  const bool saves = job.ok() && job::WritesOutput(*job);
+  const std::string why =
+      !saves ? ": a job keeps its model where \"output\" has a dir and a save"
+      : HasEnded(view)
+          ? ": it ended " + view.outcome() + " before; trainctl explain " + view.id() + " says why"
+          : " yet: it is " + view.state() + "; wait for it with: trainctl wait " + view.id();
+  return {base::Code::kNotFound, NameWithId(view.name(), view.id()) + " has saved nothing" + why};
+}
+
 // By name, path or kind, of several the latest; without a name the only one, or the last model.
 base::Result<v1::Artifact> Choose(const v1::JobDetail& job, const std::string& name) {
-  if (job.artifacts().empty()) {
-    return base::Error{base::Code::kNotFound,
-                       job.view().name() +
-                           " has saved nothing: a job keeps its model where \"output\" has a dir "
-                           "and a save"};
-  }
+  if (job.artifacts().empty()) return NothingSaved(job);
   const v1::Artifact* found = nullptr;
   for (const v1::Artifact& artifact : job.artifacts()) {
     const bool wanted = name.empty() ? job.artifacts_size() == 1 || job::IsModel(artifact.kind())

@@ -2,6 +2,7 @@
 
 #include "client/exit_code.h"
 #include "client/show/output.h"
+#include "common/job/job_json.h"
 #include "common/job/output_folder.h"
 #include "tests/client/client_test.h"
 #include "tests/client/scratch_folder.h"
@@ -61,7 +62,23 @@ TEST_F(ArtifactsTest, AJobThatSavedNothingSaysSo) {
   EXPECT_EQ(Trainctl({"artifacts", "ls", "j1"}).out, "nothing is saved\n");
   const Ended ended = Get();
   EXPECT_EQ(ended.code, kExitNotFound);
-  EXPECT_NE(ended.err.find("tiny has saved nothing"), std::string::npos);
+  EXPECT_NE(ended.err.find("tiny (j1) has saved nothing: a job keeps its"), std::string::npos);
+}
+
+TEST_F(ArtifactsTest, AJobThatIsToSaveAndHasNotYetSaysSo) {
+  job::JobSpec job{.name = "tiny", .model = {.path = "m"}, .data = {.path = "d"}};
+  job.train.micro_batch_size = 1;
+  job.output = {.dir = "/runs/tiny", .save = job::Save::kFinal};
+  coordinator_.details["j1"].set_job_json(job::ToJson(job));
+  EXPECT_NE(Get().err.find("tiny (j1) has saved nothing: it ended SUCCEEDED before"),
+            std::string::npos);
+  coordinator_.jobs = {RunningJob("j1", "tiny")};
+  const Ended ended = Get();
+  EXPECT_EQ(ended.code, kExitNotFound);
+  EXPECT_NE(ended.err.find("tiny (j1) has saved nothing yet: it is RUNNING; wait for it with: "
+                           "trainctl wait j1"),
+            std::string::npos)
+      << ended.err;
 }
 
 TEST_F(ArtifactsTest, AFolderOnThisMachineIsCopied) {
