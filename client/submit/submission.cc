@@ -95,14 +95,15 @@ void PrintFollowed(Context& context, const v1::SubmitResponse& response,
 }
 
 // Of two that run at once under one name, people mean one and get the other.
-void NoteNamesakes(Context& context, const JobFile& file) {
+// Empty: nothing else of that name runs.
+std::string NoteOnNamesakes(Context& context, const JobFile& file) {
   const std::string& name = file.is_lab ? file.group_name : file.jobs.front().name;
   std::vector<Namesake> unfinished = FindNamesakes(context, name);
   std::erase_if(unfinished, [](const Namesake& one) { return one.ended; });
-  if (unfinished.empty()) return;
-  context.err << "note: " << NamesakesText(name, unfinished)
-              << (unfinished.size() == 1 ? ", and has" : ", and have")
-              << " not ended; from now on the name means the new one" << std::endl;
+  if (unfinished.empty()) return "";
+  return "note: " + NamesakesText(name, unfinished) +
+         (unfinished.size() == 1 ? ", and has" : ", and have") +
+         " not ended; from now on the name means the new one\n";
 }
 
 // Who may not ask what a worker sees may not submit.
@@ -309,10 +310,11 @@ int SubmitJobs(Context& context, const JobFile& given, const SubmitOptions& aske
       AssessAll(context, file, AskSite(context), options.force, *lease);
   if (!assessments.ok()) return Fail(context, assessments.error());
   if (*lease) SayWhetherItFits(context, *assessments, options);
-  NoteNamesakes(context, file);
+  const std::string namesakes = NoteOnNamesakes(context, file);
   const base::Result<v1::SubmitResponse> response =
       Send(context, **api, file, *assessments, options);
   if (!response.ok()) return Fail(context, response.error());
+  context.err << namesakes << std::flush;
   return Report(context, *response, *assessments, options);
 }
 

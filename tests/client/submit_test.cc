@@ -65,6 +65,9 @@ TEST_F(SubmitTest, ASecondJobOfANameIsNoted) {
                             "the name means the new one"),
             std::string::npos)
       << second.err;
+  const Ended refused = Trainctl({"submit", file, "--devices", "4"});
+  EXPECT_NE(refused.code, 0);
+  EXPECT_EQ(refused.err.find("the new one"), std::string::npos) << "there is none";
   for (v1::JobView& job : coordinator_.jobs) job.set_state("FINISHED");
   EXPECT_EQ(Trainctl({"submit", file}).err.find("the name"), std::string::npos);
 }
