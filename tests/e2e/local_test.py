@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 from cluster import BIN, TOP, ClusterTest, endless_job
 
@@ -24,6 +25,17 @@ class Local(ClusterTest):
         )
         self.up()
         self.assertEqual(set(self.processes()), set(before))
+
+    def test_up_says_how_trainctl_finds_a_cluster_of_another_folder(self):
+        address = (self.dir / "coordinator.addr").read_text().strip()
+        words = ("up", "--workers", str(self.WORKERS), "--cpu")
+        line = f"export TRAINCTL_SERVER={address}\n"
+        self.assertIn(line, self.local(*words).stderr)
+        home = self.dir / "log" / "home"
+        (home / "trainctl").mkdir(parents=True)
+        (home / "trainctl" / "local").symlink_to(self.dir)
+        with unittest.mock.patch.dict(os.environ, XDG_STATE_HOME=str(home)):
+            self.assertNotIn(line, self.local(*words).stderr)
 
     def test_cpu_slots_share_the_memory_of_their_host(self):
         probe = subprocess.run([BIN / "trainworker", "--probe"], capture_output=True, check=True)
