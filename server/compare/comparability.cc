@@ -88,6 +88,7 @@ using Sections = std::span<const job::Section>;
 using enum job::Section;
 constexpr std::array kLosses = {kLoss};
 constexpr std::array kTimes = {kTime, kProfile};
+constexpr std::array kTimesAndLosses = {kTime, kLoss, kProfile};
 constexpr std::array kTimesAndMemory = {kTime, kMemory, kProfile};
 constexpr std::array kTimesAndDevice = {kTime, kDevice, kProfile};
 constexpr std::array kHardware = {kTime, kMemory, kDevice, kProfile};
@@ -176,6 +177,17 @@ void WarnOfValidation(const std::vector<Run>& runs, Comparability* found) {
        kLosses, found);
 }
 
+bool HasCutRows(const Run& run) {
+  return run.inspection && run.inspection->longest_row >= run.job.train.max_seq_length;
+}
+
+// "128, 256"; empty: rows are cut at one length, or none is cut.
+std::string CutLengths(const std::vector<Run>& runs) {
+  if (std::ranges::none_of(runs, HasCutRows)) return "";
+  return Differing(runs,
+                   [](const Run& run) { return std::to_string(run.job.train.max_seq_length); });
+}
+
 // "j5 8 steps, 64 rows". Of runs that have trained and whose numbers are shown.
 void WarnOfAmount(const std::vector<Run>& runs, Comparability* found) {
   std::string text;
@@ -192,7 +204,8 @@ void WarnOfAmount(const std::vector<Run>& runs, Comparability* found) {
   }
   if (!differs) return;
   Warn("the runs trained different amounts (" + text +
-           "): times and losses are not of the same training; rates and memory are comparable",
+           "): times and losses are not of the same training; " +
+           (CutLengths(runs).empty() ? "rates and memory are comparable" : "memory is comparable"),
        kTotals, found);
 }
 
@@ -223,17 +236,14 @@ void WarnOfStepsBefore(const std::vector<Run>& runs, Comparability* found) {
   if (origins.size() > 1) RefuseLosses(text + ": losses are not comparable", found);
 }
 
-bool HasCutRows(const Run& run) {
-  return run.inspection && run.inspection->longest_row >= run.job.train.max_seq_length;
-}
-
+// A sample of fewer tokens takes less time.
 void WarnOfLength(const std::vector<Run>& runs, Comparability* found) {
-  const std::string lengths =
-      Differing(runs, [](const Run& run) { return std::to_string(run.job.train.max_seq_length); });
-  if (lengths.empty() || std::ranges::none_of(runs, HasCutRows)) return;
-  RefuseLosses("rows are cut at different lengths (train.max_seq_length " + lengths +
-                   "): other tokens are trained on; losses are not comparable",
-               found);
+  const std::string lengths = CutLengths(runs);
+  if (lengths.empty()) return;
+  found->losses = found->validation_losses = found->samples = false;
+  Warn("rows are cut at different lengths (train.max_seq_length " + lengths +
+           "): other tokens are trained on; losses, samples/s and speed-up are not comparable",
+       kTimesAndLosses, found);
 }
 
 job::HostUse HostUseOf(const Run& run) {

@@ -49,8 +49,9 @@ struct Value {
   std::variant<std::monostate, double, std::string> value;
   std::optional<double>
       delta;  // (value − base) / base, of numbers that were measured, not of the base itself
-  bool best = false;  // among the runs that SUCCEEDED; where all are equal to 0.05 % none is
-  std::string note;   // the spread over ranks, the phase, marks: for people
+  // Among the runs that SUCCEEDED. What equals the best to 0.05 % is too; where all do none is.
+  bool best = false;
+  std::string note;  // the spread over ranks, the phase, marks: for people
 
   bool empty() const { return std::holds_alternative<std::monostate>(value); }
 };
@@ -81,9 +82,9 @@ struct Table {
 // compared. Metrics are reduced as their rows say (common/rank/metric.h). speedup is samples/s over
 // the base's, both as shown; scaling_efficiency is speedup over the ratio of device counts, of runs
 // that differ from the base in their gang alone. What grows with the training (time,
-// energy) has a delta and a best among runs that trained as many rows; so has the loss. Losses that
-// a warning calls not comparable have neither. Predicted times that come from earlier runs and from
-// rates have no delta against each other: each says where it comes from.
+// energy) has a delta and a best among runs that trained as many rows; so has the loss. Losses and
+// samples/s that a warning calls not comparable have neither. Predicted times that come from
+// earlier runs and from rates have no delta against each other: each says where it comes from.
 Table Compare(const std::vector<Run>& runs, size_t base);
 
 }  // namespace trainctl::compare

@@ -20,6 +20,10 @@ Better BetterDirection(std::string_view key) {
   return metric == nullptr ? Better::kNeither : metric->better;
 }
 
+bool AreEqual(double a, double b) {
+  return std::abs(a - b) <= kEqual * std::max(std::abs(a), std::abs(b));
+}
+
 const double* Number(const Value& value) { return std::get_if<double>(&value.value); }
 
 // It grows with the training: less of it is better only for as much training.
@@ -35,7 +39,13 @@ bool IsLoss(const Row& row) { return row.section == job::Name(job::Section::kLos
 
 bool DependsOnAmount(const Row& row) { return IsLoss(row) || IsCost(row.key); }
 
+bool IsRateOfSamples(const Row& row) {
+  return row.key == job::Name(job::Metric::kSamplesPerSecond) || row.key == "speedup" ||
+         row.key == "scaling_efficiency";
+}
+
 bool IsComparable(const Row& row, const Comparability& comparability) {
+  if (IsRateOfSamples(row)) return comparability.samples;
   if (!IsLoss(row)) return true;
   const bool is_validation = row.key == job::Name(job::Metric::kValLoss);
   return comparability.losses && (!is_validation || comparability.validation_losses);
@@ -95,9 +105,9 @@ void MarkBest(const std::vector<Run>& runs, bool lower, Row* row) {
                           [](const Value* a, const Value* b) { return *Number(*a) < *Number(*b); });
   const double lowest = *Number(**least);
   const double highest = *Number(**most);
-  if (highest - lowest <= kEqual * std::max(std::abs(lowest), std::abs(highest))) return;
+  if (AreEqual(lowest, highest)) return;
   const double best = lower ? lowest : highest;
-  for (Value* value : competing) value->best = *Number(*value) == best;
+  for (Value* value : competing) value->best = AreEqual(*Number(*value), best);
 }
 
 }  // namespace

@@ -54,13 +54,14 @@ struct Comparability {
   std::vector<Warning> warnings;  // their sections: also those of which the table has no rows
   bool losses = true;             // else a warning says that they are not comparable
   bool validation_losses = true;  // as well; false where losses is
+  bool samples = true;            // else a warning says that one's are longer than another's
   bool times = true;              // else a warning says what else their hosts had to do
 };
 Comparability ComparabilityOf(const std::vector<Run>& runs);
 
 // Deltas against the base and the best marked, in rows whose key has a better direction. Losses and
-// totals of time and energy are compared among runs that trained as much. Losses that are not
-// comparable have neither; measured times that are not have no best.
+// totals of time and energy are compared among runs that trained as much. Losses and
+// samples/s that are not comparable have neither; measured times that are not have no best.
 void MarkRow(const std::vector<Run>& runs, size_t base, const Comparability& comparability,
              Row* row);
 

@@ -151,6 +151,24 @@ TEST(Comparability, AnotherLengthIsWarnedOfWhereItCutsRows) {
   EXPECT_EQ(Compare({a, b}, 0).warnings.size(), 1u);
 }
 
+TEST(Comparability, SamplesOfOtherLengthsHaveNoComparableRate) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.job.train.max_seq_length = 1024;
+  a.inspection->longest_row = b.inspection->longest_row = 2000;
+  a.metrics = Loop(10, 10, 100, 10'000);
+  b.metrics = Loop(9, 18, 90, 18'000);
+  const Table table = Compare({a, b}, 0);
+  EXPECT_EQ(WarningsOf(table),
+            (std::vector<std::string>{
+                "the runs trained different amounts (j1 10 steps, 100 rows; j2 9 steps, 90 rows): "
+                "times and losses are not of the same training; memory is comparable",
+                "rows are cut at different lengths (train.max_seq_length 512, 1024): other tokens "
+                "are trained on; losses, samples/s and speed-up are not comparable"}));
+  EXPECT_EQ(table.warnings.back().sections, std::vector<std::string>{"time"});
+  EXPECT_EQ(PrintRow(table, "samples_per_second"), "time/samples_per_second [samples/s]: 10 | 5\n");
+  EXPECT_EQ(PrintRow(table, "speedup"), "time/speedup [×]: 1 | 0.5\n");
+}
+
 TEST(Comparability, WarnsOfRunsThatSharedProcessors) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b"), c = SomeRun("j3", "c");
   const job::Neighbour on_slots = {{2}, "h", true}, on_gpus = {{9}, "h", false};

@@ -271,6 +271,15 @@ TEST(Compare, SecondsPerStepIsTheMedianOfTheSteadyStateWhereItIsKnown) {
   EXPECT_EQ(PrintRow(Compare({a}, 0), "step_seconds"), "time/step_seconds [s]: 1.1\n");
 }
 
+TEST(Compare, ValuesThatAreShownAsEqualShareTheStar) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b"), c = SomeRun("j3", "c");
+  a.metrics = {Summary("loss", 5.4291727155)};
+  b.metrics = {Summary("loss", 5.4291727213)};
+  c.metrics = {Summary("loss", 6)};
+  EXPECT_EQ(PrintRow(Compare({a, b, c}, 0), "loss"),
+            "loss/loss: 5.42917 best | 5.42917 Δ0.000 best | 6 Δ0.105\n");
+}
+
 TEST(Compare, ARunThatTrainedLessIsNotTheFastest) {
   Column a = SomeRun("j5", "a"), b = SomeRun("j10", "b");
   a.metrics = With(Loop(8, 10, 64, 64), {Summary("val_loss", 2)});
