@@ -8,6 +8,7 @@ namespace {
 
 constexpr double kLegendTop = Axes::kBottom + 52, kLineHeight = 20;
 constexpr int kLongestLabel = 90;
+constexpr double kDotRadius = 3;
 
 void DrawCurves(const Plot& plot, const Axes& axes, std::vector<Shape>* shapes) {
   const auto width = static_cast<size_t>(Axes::kDrawnWidth);
@@ -17,6 +18,9 @@ void DrawCurves(const Plot& plot, const Axes& axes, std::vector<Shape>* shapes) 
     for (const Sample& sample : Downsample(curve.samples, axes.x(), width)) {
       if (!plot.log || sample.y > 0) line.places.push_back(axes.PlaceOf(sample.x, sample.y));
     }
+    // A line of one place covers nothing.
+    if (line.places.size() == 1)
+      shapes->push_back(Disc{line.places.front(), kDotRadius, line.pen.colour});
     shapes->push_back(std::move(line));
   }
 }

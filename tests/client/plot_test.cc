@@ -316,6 +316,14 @@ TEST(SvgPlot, IsOneElementWhoseTextsAreEscaped) {
   EXPECT_EQ(svg.find("http", svg.find("2000/svg")), std::string::npos) << "nothing is loaded";
 }
 
+TEST(SvgPlot, ACurveOfOnePointIsADot) {
+  const std::string dot = "r=\"3.0\" fill=\"#0072b2\"/>";
+  Plot plot{.curves = {{.label = "a", .samples = {{7, 2}}, .not_finite = {}}}};
+  EXPECT_NE(drawn::SvgOf(drawn::DrawingOf(plot)).find(dot), std::string::npos);
+  plot.curves[0].samples.push_back({8, 1});
+  EXPECT_EQ(drawn::SvgOf(drawn::DrawingOf(plot)).find("<circle"), std::string::npos);
+}
+
 v1::MetricPoint CurvePoint(const std::string& name, int64_t step, double value, int64_t rank = -1,
                            const std::string& phase = "") {
   v1::MetricPoint point;
