@@ -11,6 +11,7 @@ constexpr int kBarsWidth = 900, kBarsTop = 44;
 constexpr int kBarHeight = 18, kTitleHeight = 26, kPanelGap = 14;
 constexpr double kBarsLeft = 250, kValueRoom = 190, kMargin = 20;
 constexpr int kLongestName = 32;
+constexpr int kNoteHeight = 20, kNoteColumns = 118;  // of letters of 7 pixels
 
 int HeightOf(const BarPanel& panel) {
   return kTitleHeight + kBarHeight * static_cast<int>(panel.bars.size()) + kPanelGap;
@@ -37,15 +38,25 @@ void DrawPanel(const BarPanel& panel, double top, std::vector<Shape>* shapes) {
   }
 }
 
+void DrawNote(const std::string& note, Drawing* drawing) {
+  for (std::string& line : WrapWords(note, kNoteColumns)) {
+    drawing->shapes.push_back(
+        Words{{kMargin, drawing->height + 13}, Words::Anchor::kStart, std::move(line)});
+    drawing->height += kNoteHeight;
+  }
+}
+
 }  // namespace
 
-Drawing DrawingOf(const std::string& title, const std::vector<BarPanel>& panels) {
+Drawing DrawingOf(const std::string& title, const std::vector<BarPanel>& panels,
+                  const std::vector<std::string>& notes) {
   Drawing drawing{title, kBarsWidth, kBarsTop};
   drawing.shapes.push_back(Words{{kMargin, 26}, Words::Anchor::kStart, title});
   for (const BarPanel& panel : panels) {
     DrawPanel(panel, drawing.height, &drawing.shapes);
     drawing.height += HeightOf(panel);
   }
+  for (const std::string& note : notes) DrawNote(note, &drawing);
   return drawing;
 }
 

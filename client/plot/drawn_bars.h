@@ -22,7 +22,9 @@ struct BarPanel {
 
 namespace drawn {
 
-Drawing DrawingOf(const std::string& title, const std::vector<BarPanel>& panels);
+// Below the panels the notes, each on as many lines as it takes.
+Drawing DrawingOf(const std::string& title, const std::vector<BarPanel>& panels,
+                  const std::vector<std::string>& notes);
 
 }  // namespace drawn
 }  // namespace trainctl::client

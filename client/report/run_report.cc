@@ -88,10 +88,7 @@ ReportSection Outcomes(const v1::GetResponse& jobs) {
 ReportSection Comparison(const v1::CompareResponse& comparison) {
   ReportSection section{.title = "Measured"};
   section.parts.emplace_back(ComparisonTable(RowsOf(comparison, false)));
-  for (const std::string& warning : WarningTexts(comparison))
-    section.parts.emplace_back(Paragraph{warning});
-  for (const std::string& line : DefinitionsOf(comparison))
-    section.parts.emplace_back(Paragraph{line});
+  for (const std::string& note : NotesOf(comparison)) section.parts.emplace_back(Paragraph{note});
   return section;
 }
 

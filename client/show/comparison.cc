@@ -211,6 +211,12 @@ std::vector<std::string> WarningTexts(const v1::CompareResponse& response) {
   return texts;
 }
 
+std::vector<std::string> NotesOf(const v1::CompareResponse& response) {
+  std::vector<std::string> notes = WarningTexts(response);
+  std::ranges::move(DefinitionsOf(response), std::back_inserter(notes));
+  return notes;
+}
+
 TextTable ComparisonTable(const v1::CompareResponse& response) {
   std::vector<int> places(static_cast<size_t>(response.jobs_size()));
   std::iota(places.begin(), places.end(), 0);

@@ -48,6 +48,8 @@ std::string ComparisonText(const v1::CompareResponse& response, const Comparison
 std::string ComparisonMarkdown(const v1::CompareResponse& response, const ComparisonView& view);
 // Of each warning "Not comparable (time, memory): the device differs …."
 std::vector<std::string> WarningTexts(const v1::CompareResponse& response);
+// What stands below its numbers wherever they are shown: the warnings, then what rows mean.
+std::vector<std::string> NotesOf(const v1::CompareResponse& response);
 // Its table alone, the jobs in their order.
 TextTable ComparisonTable(const v1::CompareResponse& response);
 

@@ -92,7 +92,8 @@ class Compare : public Verb {
     const std::string origin = FormatTime(context.clock().Wall()) + ", from " + context.server;
     const std::string page = is_page ? HtmlOf(ReportOn(response, origin)) : "";
     const drawn::Drawing drawing =
-        is_page ? drawn::Drawing{} : drawn::DrawingOf("Comparison", ComparisonBars(response));
+        is_page ? drawn::Drawing{}
+                : drawn::DrawingOf("Comparison", ComparisonBars(response), NotesOf(response));
     if (output_ == drawn_) {
       context.out << (is_page ? page : drawn::SvgOf(drawing)) << std::flush;
       return kExitOk;

@@ -84,7 +84,7 @@ TEST(PngPicture, WhereColoursBeginAgainLinesAreDashed) {
 }
 
 TEST(PngPicture, BarsAndMarksHaveTheirColours) {
-  const DecodedPng bars = Painted(DrawingOf("t", {{"time", {{2, "a (j1)", 4, "4 s"}}}}));
+  const DecodedPng bars = Painted(DrawingOf("t", {{"time", {{2, "a (j1)", 4, "4 s"}}}}, {}));
   EXPECT_THAT(bars.At(2 * 252, 2 * 80), ElementsAre(0x00, 0x9e, 0x73));
   EXPECT_THAT(bars.At(2 * 708, 2 * 80), ElementsAre(0x00, 0x9e, 0x73))
       << "as long as there is room";
