@@ -34,6 +34,7 @@ constexpr auto kTimeFields = [](auto& fields, auto& time) {
   fields.MemberOrDefault("load_seconds", time.load_seconds);
   fields.MemberOrDefault("start_runs", time.start_runs);
   fields.NamedOrDefault("start_source", time.start_source, ParseStartSource);
+  fields.MemberIfAny("one_step", time.one_step);
   fields.MemberIfAny("claimed", time.claimed);
 };
 

@@ -69,13 +69,31 @@ std::string RunsText(int64_t runs) {
 }
 
 std::string StartText(const TimeEstimate& estimate) {
-  if (estimate.start_runs == 0) return "";
   const double seconds = estimate.start_seconds + estimate.load_seconds;
+  if (seconds <= 0) return "";
+  const std::string until = "; " + SecondsText(seconds, 2) + " until its first step, ";
+  if (estimate.start_runs == 0) return until + "assumed";
   const char* of = estimate.start_source == StartSource::kAlike   ? ""
                    : estimate.start_source == StartSource::kModel ? " of this model"
                                                                   : " of other models";
-  return "; " + SecondsText(seconds, 2) + " until its first step, as in " +
-         RunsText(estimate.start_runs) + of;
+  return until + "as in " + RunsText(estimate.start_runs) + of;
+}
+
+std::string TrainingText(const TimeEstimate& estimate) {
+  return SecondsText(estimate.training_seconds, 2) + " of it training (" +
+         (estimate.one_step ? "its first step: the job expects OOM"
+                            : SecondsText(estimate.step_seconds, 3) + " a step") +
+         ")";
+}
+
+// What the total has beyond the other parts. One that it does not show is not worth words.
+std::string EvaluationText(const TimeEstimate& estimate) {
+  const double start = estimate.start_seconds + estimate.load_seconds;
+  const double seconds = estimate.total_seconds - start - estimate.training_seconds;
+  const bool is_known = start > 0;  // not of predictions of earlier versions
+  return is_known && !estimate.one_step && seconds >= 0.5
+             ? ", " + SecondsText(seconds, 2) + " evaluation"
+             : "";
 }
 
 constexpr std::array<std::pair<StartSource, std::string_view>, 3> kSourceNames = {
@@ -152,8 +170,7 @@ std::string TimeText(const TimeEstimate& estimate) {
   const std::string source =
       estimate.earlier_runs == 0 ? "the rates" : RunsText(estimate.earlier_runs);
   return base::FormatDuration(std::llround(estimate.total_seconds)) + ", " +
-         SecondsText(estimate.training_seconds, 2) + " of it training (" +
-         SecondsText(estimate.step_seconds, 3) + " a step), predicted from " + source +
+         TrainingText(estimate) + EvaluationText(estimate) + ", predicted from " + source +
          (estimate.earlier_runs == 0 ? " of " : " on ") + estimate.device_name +
          (estimate.disturbed ? ", whose host others used too" : "") + StartText(estimate);
 }

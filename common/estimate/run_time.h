@@ -43,7 +43,8 @@ struct TimeEstimate {
   std::optional<double> device_watts = {};  // that one device draws; nullopt: no run measured it
   // By the device's rates, wherever step_seconds is from; nullopt: it has none. Not stored.
   std::optional<double> rates_step_seconds = {};
-  bool claimed = false;  // on the word of whoever submitted: the queue does not go by it
+  bool one_step = false;  // training_seconds are its first step's: it is to run out of memory
+  bool claimed = false;   // on the word of whoever submitted: the queue does not go by it
 };
 
 // Runs of one shape that SUCCEEDED on devices of one model.
@@ -110,11 +111,10 @@ void CountPower(const std::vector<DevicePower>& measured, TimeEstimate* estimate
 // start alone.
 void CountStart(const EarlierStarts& measured, TimeEstimate* estimate);
 
-// One of the first two texts. The third is added if earlier runs tell how long the start takes.
-//   "1h 3min, 58min of it training (0.84 s a step), predicted from 3 earlier runs on NVIDIA H200
-//   [, whose host others used too]"
-//   "…, predicted from the rates of NVIDIA H200"
-//   "…; 14 s until its first step, as in 2 earlier runs [of this model | of other models]"
+// The parts add up to the total.
+//   "1 h 3 min, 58 min of it training (0.84 s a step)[, 4 min 30 s evaluation], predicted from
+//   3 earlier runs on NVIDIA H200[, whose host others used too] | the rates of NVIDIA H200;
+//   14 s until its first step, assumed | as in 2 earlier runs [of this model | of other models]"
 std::string TimeText(const TimeEstimate& estimate);
 
 }  // namespace trainctl::job

@@ -49,6 +49,7 @@ int64_t DeviceBytes(const JobSpec& job, const std::vector<SiteDevice>& devices,
 
 // It ends in its first step, if it is as expected.
 void EndInFirstStep(TimeEstimate* time) {
+  time->one_step = true;
   time->training_seconds = time->step_seconds;
   time->total_seconds = time->start_seconds + time->load_seconds + time->step_seconds;
 }

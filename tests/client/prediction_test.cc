@@ -70,6 +70,9 @@ TEST(PredictTime, WhatIsExpectedToRunOutOfMemoryEndsInItsFirstStep) {
   EXPECT_DOUBLE_EQ(time.total_seconds,
                    whole.start_seconds + whole.load_seconds + whole.step_seconds);
   EXPECT_EQ(time.training_seconds, whole.step_seconds);
+  EXPECT_NE(job::TimeText(time).find("training (its first step: the job expects OOM), predicted"),
+            std::string::npos)
+      << job::TimeText(time);
   EXPECT_EQ(PredictLab({assessment}).seconds, time.total_seconds);
 }
 

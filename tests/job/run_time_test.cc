@@ -262,7 +262,7 @@ TEST(CountStart, TakesWhatEarlierRunsTookInPlaceOfTheModel) {
   TimeEstimate estimate = *EstimateTime(Bf16(8), FullRows(TinyLlama().model, 512), kH200);
   const double after_start =
       estimate.total_seconds - estimate.start_seconds - estimate.load_seconds;
-  EXPECT_THAT(TimeText(estimate), Not(HasSubstr("until its first step")));
+  EXPECT_THAT(TimeText(estimate), HasSubstr("; 11 s until its first step, assumed"));
   CountStart({kH200, 3, 9, 2}, &estimate);
   EXPECT_DOUBLE_EQ(estimate.total_seconds, after_start + 12);
   EXPECT_EQ(estimate.load_seconds, 9);
@@ -379,6 +379,18 @@ TEST(EstimateTimeFromRuns, TakesTheirStepAsItIs) {
       HasSubstr("12 s, 2.4 s of it training (20 min 30 s a step), predicted from the rates"));
 }
 
+TEST(TimeText, ItsPartsAddUp) {
+  const TimeEstimate estimate{.step_seconds = 2,
+                              .training_seconds = 36'300,
+                              .total_seconds = 60'780,
+                              .device_name = "D",
+                              .start_seconds = 40,
+                              .load_seconds = 20};
+  EXPECT_EQ(TimeText(estimate),
+            "16 h 53 min, 10 h 5 min of it training (2 s a step), 6 h 47 min evaluation, predicted "
+            "from the rates of D; 1 min until its first step, assumed");
+}
+
 TEST(RatesOf, AreFoundByTheDevicesName) {
   EXPECT_GT(RatesOf("NVIDIA H200")->memory_bytes, RatesOf("NVIDIA H100 80GB HBM3")->memory_bytes);
   EXPECT_GT(RatesOf("NVIDIA H100 80GB HBM3")->bf16_flops,
@@ -442,9 +454,10 @@ TEST(PredictionJson, IsReadBackAndIsAMemoryEstimateToo) {
   EXPECT_EQ(ToJson(*PredictionFromJson(text)), text);
   EXPECT_EQ(MemoryEstimateFromJson(text)->peak_allocated, prediction.memory.peak_allocated);
   prediction.time->start_source = StartSource::kModel;
-  prediction.time->disturbed = true;
+  prediction.time->disturbed = prediction.time->one_step = true;
   EXPECT_EQ(PredictionFromJson(ToJson(prediction))->time->start_source, StartSource::kModel);
   EXPECT_TRUE(PredictionFromJson(ToJson(prediction))->time->disturbed);
+  EXPECT_TRUE(PredictionFromJson(ToJson(prediction))->time->one_step);
   prediction.time.reset();
   EXPECT_FALSE(PredictionFromJson(ToJson(prediction))->time.has_value());
   EXPECT_TRUE(PredictionFromJson(ToJson(prediction.memory)).ok())
