@@ -150,6 +150,12 @@ std::vector<std::string> EndedRows(const Drawing& drawing) {
   return drawing.Lines(grid);
 }
 
+// Jobs that ended before the last ones may have the filter's text: status lists them.
+std::string NoJobsText(const SiteView& site) {
+  return site.filter.empty() ? "no jobs"
+                             : "no job that is shown here has '" + OneLine(site.filter) + "'";
+}
+
 }  // namespace
 
 JobRows RowsOfJobs(const SiteView& site, const std::string& selected, const Paper& paper) {
@@ -164,7 +170,7 @@ JobRows RowsOfJobs(const SiteView& site, const std::string& selected, const Pape
   add(site.running, RunningRows(drawing));
   add(site.queued, QueuedRows(drawing));
   add(site.ended, EndedRows(drawing));
-  if (all.rows.empty()) all.rows.push_back("no jobs");
+  if (all.rows.empty()) all.rows.push_back(NoJobsText(site));
   return all;
 }
 

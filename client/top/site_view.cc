@@ -84,6 +84,7 @@ SiteView Arranged(SiteView site, JobOrder order, const std::string& filter) {
       std::erase_if(*part, [&lower](const v1::JobView& job) { return !Matches(job, lower); });
   }
   Sort(order, &site.running);
+  site.filter = filter;
   return site;
 }
 

@@ -273,7 +273,12 @@ TEST(TopArranged, OnlyJobsWithTheTextInTheOrderThatIsChosen) {
   EXPECT_EQ(ids(JobOrder::kAge, "LARGE"), "j12 ");
   EXPECT_EQ(ids(JobOrder::kAge, "bo"), "j12 j11 j4 j10 ");
   EXPECT_EQ(ids(JobOrder::kAge, "alpha/1"), "j2 j12 j1 ");
-  EXPECT_EQ(ids(JobOrder::kAge, "nobody"), "");
+}
+
+TEST(TopArranged, ThatNoJobShownHereHasTheTextIsSaid) {
+  const SiteView none = Arranged(SampleSite(), JobOrder::kAge, "nobody");
+  const std::string text = Text(Shown(none, {}));
+  EXPECT_NE(text.find("no job that is shown here has 'nobody'"), std::string::npos) << text;
 }
 
 TEST(TopPicture, TheLastMinutesStandBesideTheLoad) {
