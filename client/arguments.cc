@@ -12,6 +12,7 @@
 
 #include "client/show/format.h"
 #include "common/base/did_you_mean.h"
+#include "common/base/duration_hint.h"
 #include "common/base/parse_number.h"
 #include "common/base/size.h"
 
@@ -168,6 +169,10 @@ base::Error Arguments::Wrong(const std::string& what) const {
 
 base::Error Arguments::UnknownOption(const std::string& word) const {
   const std::string name = word.substr(0, word.find('='));
+  if (overrides_ != nullptr && name == "--tags") {  // an object with keys of the user's own
+    return Wrong("unknown option '" + name + "': each of its entries is an option, as in " + name +
+                 ".KEY VALUE");
+  }
   std::vector<std::string> known = Flags();
   if (overrides_ != nullptr) {
     for (const std::string& key : SchemaKeys()) known.push_back("--" + key);
@@ -348,7 +353,9 @@ base::Status Arguments::ReadNumber(const Argument& argument, const std::string& 
       : argument.most == kMostNumber
           ? "a whole number, " + least + " or more"
           : "a whole number from " + least + " to " + base::WithThousands(argument.most);
-  return Wrong(Split(argument.names, ',').back() + " " + text + ": expected " + expected);
+  const std::string hint = is_time ? base::DurationHint(text) : "";
+  return Wrong(Split(argument.names, ',').back() + " " + text + ": " +
+               (hint.empty() ? "expected " + expected : hint + " (expected " + expected + ")"));
 }
 
 base::Status Arguments::CheckRequired() const {

@@ -8,6 +8,8 @@
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/submit/lab_time.h"
+#include "common/base/did_you_mean.h"
+#include "common/base/duration_hint.h"
 #include "common/base/size.h"
 
 namespace trainctl::client {
@@ -24,10 +26,10 @@ std::string LeaseOfAll(const std::vector<job::JobSpec>& jobs) {
 // Of what was meant as a time, and is none.
 base::Error NoSuchLease(const std::string& name) {
   const bool is_meant_as_time = name.find_first_of("0123456789") == 0;
-  const std::string hint =
-      is_meant_as_time ? "; expected a lease, or a time such as 90s, 10min or 2h" : "";
+  const std::string times = "expected a lease, or a time such as 90s, 10min or 2h; ";
   return {is_meant_as_time ? base::Code::kInvalid : base::Code::kNotFound,
-          "no lease '" + name + "', or it is over" + hint + "; trainctl lease ls lists them"};
+          base::WithHint("no lease '" + name + "', or it is over", base::DurationHint(name),
+                         (is_meant_as_time ? times : "") + "trainctl lease ls lists them")};
 }
 
 base::Result<v1::LeasesResponse> AskForLeases(Context& context) {

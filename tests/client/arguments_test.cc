@@ -153,6 +153,18 @@ TEST_F(ArgumentsTest, WhatIsNoTimeIsRefused) {
       "--timeout soon: expected a time such as 90s, 10min or 2h; see: trainctl submit --help");
 }
 
+TEST_F(ArgumentsTest, ATimeOfAnotherUnitsNameSaysWhatIsMeant) {
+  EXPECT_EQ(ErrorOf({"f", "--timeout", "10m"}),
+            "--timeout 10m: did you mean '10min'? (expected a time such as 90s, 10min or 2h); see: "
+            "trainctl submit --help");
+}
+
+TEST_F(ArgumentsTest, AMapIsGivenEntryByEntry) {
+  EXPECT_EQ(ErrorOf({"f", "--tags", "lab=3"}),
+            "unknown option '--tags': each of its entries is an option, as in --tags.KEY VALUE; "
+            "see: trainctl submit --help");
+}
+
 TEST_F(ArgumentsTest, ASetWithoutAValueIsRefused) {
   EXPECT_EQ(ErrorOf({"f", "--set", "devices"}),
             "--set devices: expected KEY=VALUE, such as train.micro_batch_size=8; see: trainctl "

@@ -118,8 +118,8 @@ TEST_F(LeaseTest, WhatRemainsOfALabIsHeldAgainstOnesOwnLease) {
   EXPECT_EQ(within("other").code, kExitNotFound);
   const Ended no_time = within("10m");
   EXPECT_EQ(no_time.code, kExitUsage);
-  EXPECT_NE(no_time.err.find("no lease '10m', or it is over; expected a lease, or a time such as "
-                             "90s, 10min or 2h"),
+  EXPECT_NE(no_time.err.find("no lease '10m', or it is over: did you mean '10min'? (expected a "
+                             "lease, or a time such as 90s, 10min or 2h; "),
             std::string::npos)
       << no_time.err;
 }
