@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "client/exit_code.h"
+#include "client/naming.h"
 #include "client/show/calendar_time.h"
 
 namespace trainctl::client {
@@ -24,7 +25,10 @@ base::Result<v1::GetResponse> GetJobs(Context& context, const std::string& job) 
 base::Result<v1::GetResponse> GetJobs(Context& context, const v1::GetRequest& request) {
   const base::Result<Api*> api = NeedApi(context);
   if (!api.ok()) return api.error();
-  return (*api)->Get(request);
+  base::Result<v1::GetResponse> response = (*api)->Get(request);
+  if (!response.ok() && response.error().code == base::Code::kNotFound)
+    return NoSuchJob(context, {request.job()});
+  return response;
 }
 
 base::Result<v1::JobDetail> GetOneJob(Context& context, const std::string& job) {

@@ -5,6 +5,7 @@
 
 #include "client/show/decoded.h"
 #include "client/show/format.h"
+#include "common/base/did_you_mean.h"
 #include "common/base/ids.h"
 
 namespace trainctl::client {
@@ -16,6 +17,20 @@ std::vector<Namesake> NewestFirst(const std::map<int64_t, Namesake>& by_number) 
   std::vector<Namesake> namesakes;
   for (auto at = by_number.rbegin(); at != by_number.rend(); ++at) namesakes.push_back(at->second);
   return namesakes;
+}
+
+// "did you mean 'first'?"; empty: the word is an id, or no name is near.
+std::string NearestName(Context& context, const std::string& word) {
+  const bool is_id = base::ParseJobId(word) || base::ParseGroupId(word);
+  if (is_id || context.api == nullptr) return "";
+  const base::Result<v1::ListResponse> response = context.api->List({});
+  if (!response.ok()) return "";
+  std::vector<std::string_view> names;
+  for (const v1::JobView& view : response->jobs()) {
+    names.push_back(view.name());
+    if (!view.group_name().empty()) names.push_back(view.group_name());
+  }
+  return base::DidYouMean(word, names);
 }
 
 }  // namespace
@@ -39,6 +54,12 @@ std::vector<Namesake> FindNamesakes(Context& context, const std::string& word) {
     if (job && view.name() == word) jobs[job->value] = {view.id(), ended};
   }
   return NewestFirst(groups.empty() ? jobs : groups);
+}
+
+base::Error NoSuchJob(Context& context, const std::vector<std::string>& words) {
+  const std::string hint = words.size() == 1 ? NearestName(context, words.front()) : "";
+  return {base::Code::kNotFound, base::WithHint("no job or group '" + Join(words, "', '") + "'",
+                                                hint, "trainctl status lists all")};
 }
 
 std::string NamesakesText(const std::string& word, const std::vector<Namesake>& namesakes) {

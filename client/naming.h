@@ -19,6 +19,10 @@ struct Namesake {
 // is an id, or the coordinator does not answer: the request itself says so then.
 std::vector<Namesake> FindNamesakes(Context& context, const std::string& word);
 
+// kNotFound: no job or group is called so. Of one word with the nearest of the names that the
+// newest jobs and their groups have.
+base::Error NoSuchJob(Context& context, const std::vector<std::string>& words);
+
 // "2 jobs have the name 'twin': j22, j21".
 std::string NamesakesText(const std::string& word, const std::vector<Namesake>& namesakes);
 

@@ -103,7 +103,7 @@ class Status : public Verb {
       }
       if (response.ok()) {
         if (!jobs_.empty() && response->jobs().empty() && !IsFiltered())
-          return Fail(context, NotFound());
+          return Fail(context, NoSuchJob(context, jobs_));
         Show(context, *response);
         const bool all_ended = std::all_of(response->jobs().begin(), response->jobs().end(),
                                            [](const v1::JobView& job) { return HasEnded(job); });
@@ -123,11 +123,6 @@ class Status : public Verb {
     request->set_unfinished_only(unfinished_);
     request->set_limit(limit_.value_or(0));
     return request;
-  }
-
-  base::Error NotFound() const {
-    return {base::Code::kNotFound,
-            "no job or group '" + Join(jobs_, "', '") + "'; trainctl status lists all"};
   }
 
   // Watched, a page stands still: it is no longer than the terminal is high. 0: as it comes.

@@ -1,7 +1,6 @@
 #include <sstream>
 
 #include "client/exit_code.h"
-#include "client/show/explanations.h"
 #include "client/show/output.h"
 #include "common/job/job_json.h"
 #include "common/rank/rank_json.h"
@@ -139,6 +138,20 @@ TEST_F(VerbsTest, StatusWatchShowsAgainUntilAllEnded) {
 }
 
 // ---- describe ----
+
+TEST_F(VerbsTest, AJobThatIsNotThereIsAnsweredWithTheNearestName) {
+  coordinator_.jobs = {FinishedJob("j1", "first", "SUCCEEDED"), RunningJob("j2", "other")};
+  for (const char* verb : {"describe", "status"}) {
+    const Ended ended = Trainctl({verb, "frist"});
+    EXPECT_EQ(ended.code, kExitNotFound) << verb;
+    EXPECT_NE(ended.err.find("no job or group 'frist': did you mean 'first'? (trainctl status "
+                             "lists all)"),
+              std::string::npos)
+        << ended.err;
+  }
+  EXPECT_NE(Trainctl({"describe", "j9"}).err.find("no job or group 'j9'; trainctl status"),
+            std::string::npos);
+}
 
 TEST_F(VerbsTest, DescribeSaysOfAPredictedStartThatItIsOne) {
   coordinator_.jobs = ThreeJobs();
@@ -453,39 +466,6 @@ TEST_F(VerbsTest, DoctorWithoutAWorkerBesideItSaysThatItLooksAtTheCoordinatorOnl
 TEST_F(VerbsTest, DoctorDoesNotTrustAProbeThatItCannotRead) {
   programs_["/bin/trainworker"] = {.out = "Segmentation fault"};
   EXPECT_EQ(Trainctl({"doctor"}).code, kExitFailure);
-}
-
-// ---- explain ----
-
-TEST_F(VerbsTest, ExplainKnowsItsTopicsByAllTheirNames) {
-  EXPECT_EQ(Trainctl({"explain", "micro", "batch"}).out,
-            Trainctl({"explain", "micro_batch_size"}).out);
-  EXPECT_EQ(Trainctl({"explain", "8-bit", "adam"}).code, 0);
-  EXPECT_EQ(Trainctl({"explain", "OOM"}).code, 0);
-  const Ended ended = Trainctl({"explain", "acumulation"});
-  EXPECT_EQ(ended.code, kExitNotFound);
-  EXPECT_NE(ended.err.find("did you mean 'accumulation'?"), std::string::npos);
-}
-
-TEST_F(VerbsTest, ExplainListsItsTopics) {
-  const Json json = Json::parse(Trainctl({"explain", "-o", "json"}).out);
-  EXPECT_EQ(json["topics"].size(), Explanations().size());
-}
-
-TEST_F(VerbsTest, AnExplanationIsALineOfJsonToo) {
-  const std::string line = Trainctl({"explain", "oom", "-o", "jsonl"}).out;
-  EXPECT_EQ(Json::parse(line)["topic"], "oom");
-}
-
-TEST_F(VerbsTest, EveryExplanationIsAParagraphOfReadableLinesWithSomethingToTry) {
-  for (const Explanation& explanation : Explanations()) {
-    std::istringstream lines{std::string(explanation.text)};
-    std::string line;
-    int count = 0;
-    for (; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 120u) << explanation.topic;
-    EXPECT_GE(count, 3) << explanation.topic;
-    EXPECT_EQ(explanation.attempt.find("trainctl "), 0u) << explanation.topic;
-  }
 }
 
 }  // namespace

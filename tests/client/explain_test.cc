@@ -1,0 +1,46 @@
+// trainctl explain TOPIC.
+#include <sstream>
+
+#include "client/exit_code.h"
+#include "client/show/explanations.h"
+#include "client/show/output.h"
+#include "tests/client/client_test.h"
+
+namespace trainctl::client {
+namespace {
+
+using ExplainTest = ClientTest;
+
+TEST_F(ExplainTest, ExplainKnowsItsTopicsByAllTheirNames) {
+  EXPECT_EQ(Trainctl({"explain", "micro", "batch"}).out,
+            Trainctl({"explain", "micro_batch_size"}).out);
+  EXPECT_EQ(Trainctl({"explain", "8-bit", "adam"}).code, 0);
+  EXPECT_EQ(Trainctl({"explain", "OOM"}).code, 0);
+  const Ended ended = Trainctl({"explain", "acumulation"});
+  EXPECT_EQ(ended.code, kExitNotFound);
+  EXPECT_NE(ended.err.find("did you mean 'accumulation'?"), std::string::npos);
+}
+
+TEST_F(ExplainTest, ExplainListsItsTopics) {
+  const Json json = Json::parse(Trainctl({"explain", "-o", "json"}).out);
+  EXPECT_EQ(json["topics"].size(), Explanations().size());
+}
+
+TEST_F(ExplainTest, AnExplanationIsALineOfJsonToo) {
+  const std::string line = Trainctl({"explain", "oom", "-o", "jsonl"}).out;
+  EXPECT_EQ(Json::parse(line)["topic"], "oom");
+}
+
+TEST_F(ExplainTest, EveryExplanationIsAParagraphOfReadableLinesWithSomethingToTry) {
+  for (const Explanation& explanation : Explanations()) {
+    std::istringstream lines{std::string(explanation.text)};
+    std::string line;
+    int count = 0;
+    for (; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 120u) << explanation.topic;
+    EXPECT_GE(count, 3) << explanation.topic;
+    EXPECT_EQ(explanation.attempt.find("trainctl "), 0u) << explanation.topic;
+  }
+}
+
+}  // namespace
+}  // namespace trainctl::client
