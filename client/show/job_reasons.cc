@@ -8,6 +8,7 @@
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/show/job_text.h"
+#include "common/job/job_json.h"
 
 namespace trainctl::client {
 namespace {
@@ -22,11 +23,23 @@ std::string Ago(int64_t since, int64_t now) {
   return FormatClock(seconds < 0 ? 0 : seconds) + ", since " + FormatTime(since);
 }
 
+// "SUCCEEDED, not as expected (OOM)".
+std::string OutcomeText(const v1::JobDetail& detail) {
+  const v1::JobView& view = detail.view();
+  if (!view.has_as_expected()) return view.outcome();
+  const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+  const bool is_known = job.ok() && job->expect.has_value();
+  const std::string expected = !is_known                           ? ""
+                               : *job->expect == job::Expect::kOom ? " (OOM)"
+                                                                   : " (SUCCEEDED)";
+  return view.outcome() + (view.as_expected() ? " as expected" : ", not as expected" + expected);
+}
+
 // "tiny (j7), QUEUED: waits for 2 devices: …".
-std::string Headline(const v1::JobView& view, const TableLayout& layout) {
+std::string Headline(const v1::JobDetail& detail, const TableLayout& layout) {
+  const v1::JobView& view = detail.view();
   std::string text = NameWithId(view.name(), view.id()) + ", ";
-  text += view.outcome().empty() ? view.state() : view.outcome();
-  if (view.has_as_expected()) text += view.as_expected() ? " as expected" : " not as expected";
+  text += view.outcome().empty() ? view.state() : OutcomeText(detail);
   const std::string& why = view.outcome().empty() ? view.reason() : view.message();
   return WrapLines(text + (why.empty() ? "" : ": " + InLocalTime(why)), layout.width, 2);
 }
@@ -100,6 +113,17 @@ std::string WaitText(const v1::JobDetail& detail, int64_t now, const TableLayout
   return text;
 }
 
+// ", as predicted": of a job that something else ends, too, whichever comes first.
+std::string EndsBy(const v1::JobDetail& detail) {
+  const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+  std::vector<std::string> bounds;
+  if (job.ok() && job->resources.time_limit_seconds) bounds.emplace_back("time limit");
+  if (job.ok() && job->resources.lease) bounds.emplace_back("lease");
+  return bounds.empty()
+             ? ", as predicted"
+             : ", as predicted or by its " + Join(bounds, " or its ") + ", whichever comes first";
+}
+
 std::string RunText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   const v1::JobView& view = detail.view();
   const auto add = [&](const char* label, const std::string& fact) {
@@ -108,8 +132,7 @@ std::string RunText(const v1::JobDetail& detail, int64_t now, const TableLayout&
   std::string text = add("runs", "on " + PlacementText(view) + ", " + Ago(view.started_at(), now));
   if (const std::string steps = StepsText(view); !steps.empty()) text += add("steps", steps);
   if (detail.expected_end() != 0) {
-    text += add("ends", "about " + FormatTime(detail.expected_end()) +
-                            ", a prediction, or the latest by its time limit or a lease");
+    text += add("ends", "about " + FormatTime(detail.expected_end()) + EndsBy(detail));
   }
   return text;
 }
@@ -161,7 +184,7 @@ Json WaitRecord(const v1::JobDetail& detail) {
 
 std::string ReasonsText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   const v1::JobView& view = detail.view();
-  std::string text = Headline(view, layout);
+  std::string text = Headline(detail, layout);
   if (StateOf(view) == job::JobState::kQueued) {
     text += WaitText(detail, now, layout);
   } else {

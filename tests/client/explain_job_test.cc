@@ -79,6 +79,30 @@ TEST_F(ExplainJobTest, OfARunningJobItSaysWhereItIsAndWhenItMayEnd) {
   ExpectGolden("explain_running.txt", Trainctl({"explain", "j1"}).out);
 }
 
+TEST_F(ExplainJobTest, AnEndNamesTheTimeLimitOnlyWhereThereIsOne) {
+  job::JobSpec job{.name = "tiny", .model = {.path = "m"}, .data = {.path = "d"}};
+  job.resources.time_limit_seconds = 600;
+  v1::JobDetail& detail = Add(RunningJob("j1", "tiny"));
+  detail.set_expected_end(1600 * kSecond);
+  const std::string when = "about 1970-01-01 00:26:40 UTC, as predicted";
+  EXPECT_NE(Trainctl({"explain", "j1"}).out.find(when + "\n"), std::string::npos);
+  detail.set_job_json(job::ToJson(job));
+  const std::string bound = Trainctl({"explain", "j1"}).out;
+  EXPECT_NE(bound.find(when + " or by its time limit, whichever comes first\n"), std::string::npos)
+      << bound;
+}
+
+TEST_F(ExplainJobTest, WhatWasExpectedIsSaidWhereSomethingElseCame) {
+  job::JobSpec job{.name = "tiny", .model = {.path = "m"}, .data = {.path = "d"}};
+  job.expect = job::Expect::kOom;
+  v1::JobView view = FinishedJob("j1", "tiny", "SUCCEEDED");
+  view.set_as_expected(false);
+  view.set_message("finished");
+  Add(view).set_job_json(job::ToJson(job));
+  EXPECT_TRUE(Trainctl({"explain", "j1"})
+                  .out.starts_with("tiny (j1), SUCCEEDED, not as expected (OOM): finished\n"));
+}
+
 TEST_F(ExplainJobTest, OfAFailedJobItSaysWhatEndedEachAttempt) {
   v1::JobView view = FinishedJob("j1", "tiny", "FAILED");
   view.set_message("rank 1 exited with code 3");
