@@ -74,9 +74,8 @@ Result<SavedRecord> RecordSaved(const std::string& path) {
           ? std::vector<SavedFile>{Describe(fs::path(path).filename().string(), status)}
           : Walk(path);
   if (!files) return files.error();
-  std::erase_if(*files, [](const SavedFile& file) {
-    return file.path.find('\n') != std::string::npos;
-  });
+  std::erase_if(*files,
+                [](const SavedFile& file) { return file.path.find('\n') != std::string::npos; });
   SavedRecord record{status.st_dev, status.st_ino, BootId(), std::move(*files)};
   if (ToText(record).size() > kMaxRecordBytes)
     return Error{Code::kExhausted, path + ": the names of its files are too long to record"};

@@ -61,8 +61,8 @@ bool EndsTransaction(Bytes frame) { return BigEndian(frame, 4) != 0; }
 base::Result<size_t> ReadAt(int file, off_t at, std::vector<unsigned char>* buffer) {
   size_t read = 0;
   while (read < buffer->size()) {
-    const ssize_t got = ::pread(file, buffer->data() + read, buffer->size() - read,
-                                at + static_cast<off_t>(read));
+    const ssize_t got =
+        ::pread(file, buffer->data() + read, buffer->size() - read, at + static_cast<off_t>(read));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return base::OsError("cannot read", errno);
     if (got == 0) break;

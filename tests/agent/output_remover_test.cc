@@ -265,8 +265,7 @@ TEST_F(OutputRemoverTest, WhatAKilledRankLeftUnfinishedGoes) {
 TEST_F(OutputRemoverTest, AResultThatNobodyHeardOfGoesByItsRecordThere) {
   question_.saved.clear();
   Write("model.safetensors", "123");
-  Write(".trainctl/" + job::ResultRecord("site", "j12", 1),
-        base::ToText(*base::RecordSaved(out_)));
+  Write(".trainctl/" + job::ResultRecord("site", "j12", 1), base::ToText(*base::RecordSaved(out_)));
   Write("tokenizer.json", "of a person, put there later");
   EXPECT_EQ(Remove().files, 3);
   EXPECT_THAT(Files(), ElementsAre(".trainctl/owner-1.json", "checkpoints/step-4/manifest.json",

@@ -62,8 +62,7 @@ TEST(MakePlan, SaysThePriorityThatTheJobLeavesUnsaid) {
   Job job = Accumulating();
   job.row.spec.resources.priority.reset();
   const job::Device device = {.kind = job::DeviceKind::kCuda, .memory_bytes = 80 * kGiB};
-  const job::RankPlan plan =
-      MakePlan(Site(device), job, job.attempt->ranks.front().row, device);
+  const job::RankPlan plan = MakePlan(Site(device), job, job.attempt->ranks.front().row, device);
   EXPECT_EQ(plan.job.resources.priority, job::kDefaultPriority);
 }
 
