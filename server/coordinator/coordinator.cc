@@ -62,7 +62,7 @@ base::Status Coordinator::Load() {
   auto stored = parts_.store.LoadState();
   if (!stored) return stored.error();
   if (const std::optional<int64_t>& half_life = parts_.options.policy.half_life_us) {
-    auto use = parts_.reader.UseSince(parts_.clock.Wall() - core::kHalfLives * *half_life);
+    auto use = parts_.reader.UseSince(core::UseCountsFrom(*half_life, parts_.clock.Wall()));
     if (!use) return use.error();
     stored->use = std::move(*use);
   }

@@ -8,12 +8,15 @@
 
 #include "server/core/held.h"
 #include "server/core/quota.h"
+#include "server/core/restore.h"
 #include "server/core/waiting.h"
 
 namespace trainctl::core {
 namespace {
 
 constexpr base::WallMicros kSharePeriod = 60'000'000;
+
+base::WallMicros LastSumAt(base::WallMicros now) { return now - now % kSharePeriod; }
 
 UseRow UseOf(const LeaseRow& lease) {
   return {lease.user, std::ssize(lease.workers), lease.start, lease.end};
@@ -202,6 +205,10 @@ int64_t DecayedUse(const UseRow& row, base::WallMicros at, int64_t half_life_us)
   return row.devices * std::llround(micros / 1e3);
 }
 
+base::WallMicros UseCountsFrom(int64_t half_life_us, base::WallMicros now) {
+  return LastSumAt(now) - kHalfLives * half_life_us;
+}
+
 const int64_t* ShareOf(State& state, const Job& job) {
   if (!state.options.policy.half_life_us) return nullptr;
   const auto [share, is_new] = state.shares.shares.try_emplace(job.row.user);
@@ -235,7 +242,7 @@ bool LiftWhoStarves(State& state) {
 
 bool RenewShares(State& state, const Now& now) {
   const std::optional<int64_t>& half_life = state.options.policy.half_life_us;
-  const base::WallMicros at = now.wall - now.wall % kSharePeriod;
+  const base::WallMicros at = LastSumAt(now.wall);
   if (!half_life || at == state.shares.at) return false;
   state.shares.at = at;
   for (auto& [user, rows] : state.shares.ended)

@@ -45,6 +45,9 @@ struct StoredState {
 // placeable yet. Needs no actions.
 State Restore(const Options& options, StoredState stored, const Now& now);
 
+// What was used before that counts nothing for a coordinator that starts now.
+base::WallMicros UseCountsFrom(int64_t half_life_us, base::WallMicros now);
+
 // Of a backup, whose unfinished jobs may have run and ended since: the rows by which they have
 // ended. What had begun is NODE_LOST, what waited CANCELLED; neither is started again. `at`: when
 // the backup was written.

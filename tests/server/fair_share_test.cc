@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/restore.h"
+
 namespace trainctl::core {
 namespace {
 
@@ -87,6 +89,14 @@ TEST(FairShare, ALeaseIsUsedUntilNowAndNoLongerThanItIs) {
   RenewShares(state, {kNow, 0});
   EXPECT_EQ(state.shares.use.at("ann"),
             DecayedUse({"ann", 2, kNow - kHour / 2, kNow - kHour / 4}, kNow, kHour));
+}
+
+TEST(FairShare, WhoStartsReadsAllUseThatCountsInTheLastSum) {
+  const base::WallMicros now = 1'000'040'000'000, sum = 1'000'020'000'000;
+  const UseRow oldest{"ann", 1000, sum - 11 * kHour, sum - 10 * kHour + 1'000'000};
+  ASSERT_GT(DecayedUse(oldest, sum, kHour), 0);
+  EXPECT_GE(oldest.to, UseCountsFrom(kHour, now));
+  EXPECT_EQ(UseCountsFrom(kHour, now), sum - kHalfLives * kHour);
 }
 
 TEST(FairShare, ALeaseThatIsOverStillCounts) {
