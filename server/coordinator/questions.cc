@@ -68,7 +68,7 @@ base::Result<store::Reader::Found> FindOne(store::Reader& reader, const std::str
   auto found = reader.Find(name);
   if (found && found->jobs.empty()) {
     return base::Error{base::Code::kNotFound,
-                       "no job or group '" + name.substr(0, 256) + "': trainctl status lists them"};
+                       "no job or group '" + name.substr(0, 256) + "'; trainctl status lists all"};
   }
   return found;
 }
