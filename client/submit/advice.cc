@@ -246,7 +246,7 @@ std::string SourcesText(const Advice& advice) {
   std::string text;
   if (any([](const advice::Way& way) { return way.of_runs() != nullptr; }))
     text += "Times from runs are measured; the others are predicted from the device's rates.\n";
-  if (any([](const advice::Way& way) { return SourceOfTime(way).starts_with("rates ×"); }))
+  if (any(advice::IsScaled))
     text += "Rates × N: the nearest ways that were measured took N times what rates say.\n";
   if (any([](const advice::Way& way) { return way.of_runs() && way.of_runs()->disturbed; }))
     text += "Disturbed: other work on the hosts of these runs slowed them; they scale nothing.\n";

@@ -81,10 +81,8 @@ class Rm : public Verb {
     if (!response.ok()) return response.error();
     std::vector<v1::JobView> found(response->jobs().begin(), response->jobs().end());
     if (jobs_.empty()) std::erase_if(found, [](const v1::JobView& job) { return !HasEnded(job); });
-    if (found.empty() && !jobs_.empty() && !filter_.IsNarrow() && !older_seconds_) {
-      return base::Error{base::Code::kNotFound, "no job or group '" + Join(jobs_, "', '") +
-                                                    "'; trainctl status lists all"};
-    }
+    if (found.empty() && !jobs_.empty() && !filter_.IsNarrow() && !older_seconds_)
+      return NoSuchJob(context, jobs_);
     return found;
   }
 

@@ -105,11 +105,15 @@ std::string OverridesOf(const job::JobSpec& job, const Way& way) {
   return overrides;
 }
 
+bool IsScaled(const Way& way) {
+  return way.time && way.time->earlier_runs == 0 && Number(way.rates_factor) != "1";
+}
+
 std::string SourceOfTime(const Way& way) {
   if (!way.time) return "–";
   if (way.time->earlier_runs > 0) return RunsText(*way.time);
-  const std::string factor = Number(way.rates_factor);
-  const std::string rates = factor == "1" ? "rates" : "rates × " + factor;
+  const std::string rates =
+      IsScaled(way) ? "rates × " + Number(way.rates_factor) : std::string("rates");
   if (!way.slowed) return rates;
   return rates + " (" + RunsText(*way.slowed) + ": " + Number(way.slowed->step_seconds) +
          " s a step)";

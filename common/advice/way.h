@@ -94,6 +94,9 @@ std::vector<size_t> PlacesOfFront(const std::vector<Way>& ways);
 // What is typed behind `trainctl submit FILE` to get from the job to the way; empty: nothing.
 std::string OverridesOf(const job::JobSpec& job, const Way& way);
 
+// Whether its time is from rates, scaled by a factor that people see.
+bool IsScaled(const Way& way);
+
 // Where the way's time comes from, for people: "rates", "rates × 1.5", "2 runs", "1 run,
 // disturbed", "rates × 1.5 (1 run, disturbed: 0.42 s a step)"; "–": it has none.
 std::string SourceOfTime(const Way& way);

@@ -56,9 +56,9 @@ std::string Damaged(const std::string& what) {
 }
 
 base::Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Mode mode) {
-  // SQLite would make it readable for everyone; its log and index files are made alike.
-  if (mode == Mode::kWrite) close(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (mode == Mode::kWrite) {
+    // SQLite would make it readable for everyone; its log and index files are made alike.
+    close(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (const base::Status whole = CheckWriteAheadLog(path); !whole) return whole.error();
   }
   std::unique_ptr<Database> database(new Database(path));

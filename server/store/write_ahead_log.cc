@@ -58,13 +58,14 @@ bool HasSalts(Bytes header, Bytes frame) {
 bool EndsTransaction(Bytes frame) { return BigEndian(frame, 4) != 0; }
 
 // All bytes of the buffer, or fewer at the end of the file.
-base::Result<size_t> ReadAt(int file, off_t at, std::vector<unsigned char>* buffer) {
+base::Result<size_t> ReadAt(const std::string& path, int file, off_t at,
+                            std::vector<unsigned char>* buffer) {
   size_t read = 0;
   while (read < buffer->size()) {
     const ssize_t got =
         ::pread(file, buffer->data() + read, buffer->size() - read, at + static_cast<off_t>(read));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return base::OsError("cannot read", errno);
+    if (got < 0) return base::OsError("cannot read " + path, errno);
     if (got == 0) break;
     read += static_cast<size_t>(got);
   }
@@ -75,14 +76,14 @@ base::Result<size_t> ReadAt(int file, off_t at, std::vector<unsigned char>* buff
 
 base::Status CheckWriteAheadLog(const std::string& database_path) {
   const std::string path = database_path + "-wal";
-  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file.open()) return base::Ok{};  // SQLite says what is wrong with a file that is there
   const auto damaged = [&](const std::string& where) {
     return base::Error{base::Code::kIo, Damaged(path + ": " + where)};
   };
 
   std::vector<unsigned char> header(kHeaderBytes + 1);
-  base::Result<size_t> read = ReadAt(file.get(), 0, &header);
+  base::Result<size_t> read = ReadAt(path, file.get(), 0, &header);
   if (!read) return read.error();
   if (*read <= kHeaderBytes) return base::Ok{};  // no frame
   const Bytes fields = Bytes(header).first(kHeaderBytes);
@@ -96,7 +97,7 @@ base::Status CheckWriteAheadLog(const std::string& database_path) {
   std::vector<unsigned char> frame(kFrameHeaderBytes + page_bytes);
   int64_t number = 0, first_bad = 0, ends_behind = 0;
   for (auto at = static_cast<off_t>(kHeaderBytes);; at += static_cast<off_t>(frame.size())) {
-    read = ReadAt(file.get(), at, &frame);
+    read = ReadAt(path, file.get(), at, &frame);
     if (!read) return read.error();
     if (*read < frame.size()) return base::Ok{};
     ++number;

@@ -72,7 +72,7 @@ void Spool::Acknowledge(int64_t sequence) {
 
 // A line that is written in part stays, or what follows it could not be read.
 void Spool::DropWhatMayBeLost() {
-  size_t begin = at_line_start_ || pending_.empty() ? 0 : pending_.find('\n') + 1;
+  size_t begin = at_line_start_ ? 0 : pending_.find('\n') + 1;
   std::string kept = pending_.substr(0, begin);
   while (begin < pending_.size()) {
     const size_t end = pending_.find('\n', begin) + 1;
