@@ -130,7 +130,7 @@ std::vector<std::string_view> KeysOfAnyComparison() {
   std::vector<std::string_view> keys = {"changed", "texts"};
   const size_t before_sections = keys.size();
   for (const job::MetricInfo& metric : job::Metrics()) {
-    if (metric.section == job::Section::kNone) continue;
+    if (metric.section == job::MetricSection::kNone) continue;
     const std::string_view section = job::Name(metric.section);
     if (std::ranges::count(keys, section) == 0)
       keys.insert(keys.begin() + before_sections, section);

@@ -86,7 +86,8 @@ void AddSummaries(const v1::JobDetail& detail, TextTable* table) {
   const std::vector<job::MetricSummary> summaries = SummariesOf(detail);
   for (const job::MetricSummary& summary : summaries) {
     const job::MetricInfo* metric = job::FindMetric(summary.name);
-    if (metric != nullptr && metric->section == job::Section::kProfile) continue;  // profile.h
+    if (metric != nullptr && metric->section == job::MetricSection::kProfile)
+      continue;  // profile.h
     const auto value = [unit = metric != nullptr ? metric->unit : ""](double number) {
       return FormatWithUnit(number, unit);
     };

@@ -11,8 +11,9 @@ using enum Scope;
 using enum Reduction;
 using enum Better;
 
-constexpr Section kTime = Section::kTime, kMemory = Section::kMemory, kDevice = Section::kDevice,
-                  kLosses = Section::kLoss, kProfile = Section::kProfile;
+constexpr MetricSection kTime = MetricSection::kTime, kMemory = MetricSection::kMemory,
+                        kDevice = MetricSection::kDevice, kLosses = MetricSection::kLoss,
+                        kProfile = MetricSection::kProfile;
 
 constexpr MetricInfo Drawn(const Chart& chart, MetricInfo metric) {
   metric.chart = chart;
@@ -134,14 +135,14 @@ const MetricInfo* FindMetric(std::string_view name) {
 
 std::string_view Name(Metric metric) { return Info(metric).name; }
 
-std::string_view Name(Section section) {
+std::string_view Name(MetricSection section) {
   switch (section) {
-    case Section::kNone: return "";
-    case Section::kTime: return "time";
-    case Section::kMemory: return "memory";
-    case Section::kDevice: return "device";
-    case Section::kLoss: return "loss";
-    case Section::kProfile: return "profile";
+    case MetricSection::kNone: return "";
+    case MetricSection::kTime: return "time";
+    case MetricSection::kMemory: return "memory";
+    case MetricSection::kDevice: return "device";
+    case MetricSection::kLoss: return "loss";
+    case MetricSection::kProfile: return "profile";
   }
   return "";
 }

@@ -81,7 +81,7 @@ enum class Reduction {
 };
 
 // Where compare shows it.
-enum class Section { kNone, kTime, kMemory, kDevice, kLoss, kProfile };
+enum class MetricSection { kNone, kTime, kMemory, kDevice, kLoss, kProfile };
 
 enum class Better { kLower, kHigher, kNeither };
 
@@ -99,7 +99,7 @@ struct MetricInfo {
   std::string_view label;  // for people
   Scope scope;
   Reduction reduction;
-  Section section = Section::kNone;
+  MetricSection section = MetricSection::kNone;
   Better better = Better::kNeither;
   Metric of = id;    // what kTotal and kRate sum up
   Chart chart = {};  // where the dashboard draws it
@@ -111,7 +111,7 @@ const MetricInfo& Info(Metric metric);
 const MetricInfo* FindMetric(std::string_view name);
 
 std::string_view Name(Metric metric);
-std::string_view Name(Section section);  // "time"; of kNone empty
+std::string_view Name(MetricSection section);  // "time"; of kNone empty
 
 struct MetricPoint {
   std::string name;

@@ -71,7 +71,7 @@ std::vector<ForesightRow> ForesightRows(const job::Prediction& prediction,
   const Summaries summaries = SummariesOf(detail);
   std::vector<ForesightRow> rows;
   for (const job::MetricInfo& metric : job::Metrics()) {
-    if (metric.section != job::Section::kMemory || !IsPredicted(detail, metric.id)) continue;
+    if (metric.section != job::MetricSection::kMemory || !IsPredicted(detail, metric.id)) continue;
     const auto kind = std::ranges::find(job::kMemoryKinds, metric.id, &job::MemoryKind::metric);
     rows.push_back(RowOf(metric.id, LargestPhase(prediction.memory, kind->bytes), summaries));
     rows.back().is_comparable = !IsCutShort(detail, metric.id);

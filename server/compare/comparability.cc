@@ -84,8 +84,8 @@ constexpr std::string_view kEvalRows = "eval.max_rows";
 
 // Sections whose numbers a warning makes doubtful. Those of a profile are parts of a step's time.
 // Energy is of the device, and grows with time.
-using Sections = std::span<const job::Section>;
-using enum job::Section;
+using Sections = std::span<const job::MetricSection>;
+using enum job::MetricSection;
 constexpr std::array kLosses = {kLoss};
 constexpr std::array kTimes = {kTime, kProfile};
 constexpr std::array kTimesAndLosses = {kTime, kLoss, kProfile};
@@ -113,7 +113,8 @@ constexpr Circumstance kCircumstances[] = {
 
 void Warn(std::string text, Sections doubtful, Comparability* found) {
   Warning& warning = found->warnings.emplace_back(Warning{.text = std::move(text), .sections = {}});
-  for (const job::Section section : doubtful) warning.sections.emplace_back(job::Name(section));
+  for (const job::MetricSection section : doubtful)
+    warning.sections.emplace_back(job::Name(section));
 }
 
 void RefuseLosses(std::string warning, Comparability* found) {

@@ -35,7 +35,7 @@ bool IsCost(std::string_view key) {
           metric->reduction == job::Reduction::kCounter);
 }
 
-bool IsLoss(const Row& row) { return row.section == job::Name(job::Section::kLoss); }
+bool IsLoss(const Row& row) { return row.section == job::Name(job::MetricSection::kLoss); }
 
 bool DependsOnAmount(const Row& row) { return IsLoss(row) || IsCost(row.key); }
 
@@ -55,7 +55,7 @@ bool IsComparable(const Row& row, const Comparability& comparability) {
 bool IsMeasuredTime(const Row& row) {
   if (row.key == "speedup" || row.key == "scaling_efficiency") return true;
   const bool is_time = row.unit == "s" || row.unit.ends_with("/s");
-  return is_time && row.section == job::Name(job::Section::kTime) &&
+  return is_time && row.section == job::Name(job::MetricSection::kTime) &&
          row.key != "predicted_time_seconds";
 }
 

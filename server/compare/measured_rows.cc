@@ -16,9 +16,9 @@ namespace trainctl::compare {
 namespace {
 
 // The last loss that is a number says nothing of a run that has none any more.
-bool Measures(const Run& run, job::Section section) {
+bool Measures(const Run& run, job::MetricSection section) {
   return HasMeasurements(run) &&
-         (section != job::Section::kLoss || run.outcome != job::Outcome::kDiverged);
+         (section != job::MetricSection::kLoss || run.outcome != job::Outcome::kDiverged);
 }
 
 Row ToRow(const job::MetricInfo& metric, const std::vector<Run>& runs) {
@@ -188,7 +188,7 @@ bool HasMeasurements(const Run& run) { return !job::IsOutOfMemory(run.outcome); 
 std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base) {
   std::vector<Row> rows = {OutcomeRow(runs)};
   for (const job::MetricInfo& metric : job::Metrics()) {
-    if (metric.section == job::Section::kNone) continue;
+    if (metric.section == job::MetricSection::kNone) continue;
     rows.push_back(ToRow(metric, runs));
     AddDerivedRows(runs, base, metric.id, &rows);
   }

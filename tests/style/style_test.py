@@ -45,6 +45,7 @@ BANNED_TYPE = re.compile(
     r"\b(?:class|struct)\s+(\w*(?:Impl|Manager|Helper)|I[A-Z][a-z]\w*(?=\s*(?:final\s*)?[:{]))\b"
 )
 GENERATED = ("proto/trainctl.pb.h", "proto/trainctl.grpc.pb.h", "common/base/commit.h")
+TYPE = re.compile(r"(?:struct|class|union|enum(?: class)?) (\w+)(?: final)?(?: : [^;{]*)?(?: \{|$)")
 SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
 # Where packages come from is the machine's setting, never the project's. (In pieces, so that this
 # file passes too.)
@@ -79,6 +80,18 @@ def functions(path):
         elif start is not None and line.startswith("}"):
             yield start, number - start + 1
             start = None
+
+
+def types(path):
+    """(full name, line) of the types that other files can name: none of a namespace without one."""
+    namespaces = []
+    for number, line in enumerate(tree.lines(path), 1):
+        if found := re.match(r"namespace\s*([\w:]*)\s*\{", line):
+            namespaces.append(found[1])
+        elif line.startswith("}  // namespace"):
+            namespaces.pop()
+        elif (found := TYPE.match(line)) and all(namespaces):
+            yield "::".join([*namespaces, found[1]]), number
 
 
 def own_header(path):
@@ -216,6 +229,16 @@ class Style(tree.TestCase):
             if "\t" in line or line != line.rstrip()
         ]
         self.expect_none(wrong)
+
+    def test_no_two_types_have_one_name(self):
+        # The linker takes one of their templates for both, and says nothing.
+        places = {}
+        for path in tree.code_files():
+            for name, line in types(path):
+                places.setdefault(name, []).append(f"{path}:{line}")
+        self.expect_none(
+            [f"{name}: {' '.join(found)}" for name, found in places.items() if len(found) > 1]
+        )
 
     def test_names_say_something(self):
         files = [
