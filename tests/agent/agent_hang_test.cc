@@ -118,9 +118,11 @@ TEST_F(AgentHangTest, AStopIsNotDroppedBehindLinesThatWait) {
   EXPECT_TRUE(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).signal);
 }
 
+// A rank that says started has a command, so the worker is connected with its shim.
 TEST_F(AgentHangTest, ARankWhoseFolderIsGoneIsStillStopped) {
   StartAgent();
-  coordinator_.Start(kRank0, Plan("started here; wait"));
+  coordinator_.Start(kRank0, Plan("command; wait"));
+  coordinator_.Peers(kRank0, "ab");
   AwaitStarted(kRank0);
   std::filesystem::remove_all(Folder(kRank0));
   coordinator_.Stop(kRank0, 0);
@@ -133,7 +135,8 @@ TEST_F(AgentHangTest, ARankWhoseFolderIsGoneIsStillStopped) {
 TEST_F(AgentHangTest, ARankWhoseFolderIsGoneStillTellsItsExitCode) {
   Gate gate(folder_.path() + "/gate");
   StartAgent();
-  coordinator_.Start(kRank0, Plan("started here; gate " + gate.path() + "; exit 7"));
+  coordinator_.Start(kRank0, Plan("command; gate " + gate.path() + "; exit 7"));
+  coordinator_.Peers(kRank0, "ab");
   AwaitStarted(kRank0);
   std::filesystem::remove_all(Folder(kRank0));
   gate.Open();

@@ -89,9 +89,9 @@ class DashboardCase(SharedClusterTest):
         )
         return tuple(map(round, place))
 
-    def drag_over_curves(self):
-        """The first and last step that are then asked for."""
-        left, right, height = self.middle_of_curves()
+    def drag_over_curves(self, place=None):
+        """The first and last step that are then asked for. `place` as middle_of_curves has it."""
+        left, right, height = place or self.middle_of_curves()
         at = {"type": "pointerMove", "duration": 50, "y": height}
         drag = [
             {**at, "x": left},
