@@ -7,6 +7,7 @@
 #include "client/show/explanations.h"
 #include "client/show/format.h"
 #include "client/show/job_reasons.h"
+#include "client/show/key_text.h"
 #include "client/submit/advice.h"
 #include "client/verbs/verb.h"
 #include "common/base/did_you_mean.h"
@@ -111,8 +112,10 @@ Json WaysRecord(const Advice& advice) {
 class Explain : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Positionals("JOB|TOPIC", &words_, "none: the list of topics", /*required=*/false);
+    arguments.Positionals("JOB|TOPIC|KEY", &words_, "none: the list of topics",
+                          /*required=*/false);
     arguments.Remark(
+        "Of a key of the job file, as data.mask_prompt: what it means, its values and default.\n"
         "Of a job: why it waits, who has what it waits for, and what would help; or where it runs; "
         "or why it ended so, and after an OOM what would fit.\n"
         "Start and ends to come are predictions, by time limits and the pace of steps.");
@@ -129,8 +132,9 @@ class Explain : public Verb {
     const std::string& word = words_.front();
     const base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, word));
     if (jobs.ok()) return ExplainJobs(context, *jobs);
-    const bool is_id = base::ParseJobId(word) || base::ParseGroupId(word);
-    return Fail(context, is_id ? jobs.error() : UnknownTopic(topic));
+    if (base::ParseJobId(word) || base::ParseGroupId(word)) return Fail(context, jobs.error());
+    const std::vector<std::string> keys = KeysMeant(word);
+    return keys.empty() ? Fail(context, UnknownTopic(topic)) : ExplainKeys(context, keys);
   }
 
  private:
@@ -150,6 +154,24 @@ class Explain : public Verb {
       if (!ways.ok()) continue;
       text += WaysText(*ways, layout);
       listing.records.back()["leaner_ways"] = WaysRecord(*ways);
+    }
+    if (!context.for_people()) return Print(context, listing);
+    context.out << text << std::flush;
+    return kExitOk;
+  }
+
+  static int ExplainKeys(Context& context, const std::vector<std::string>& keys) {
+    Listing listing{.collection = "keys",
+                    .table = TextTable({{"KEY"}, {"DEFAULT"}, {"ABOUT"}}),
+                    .name_key = "key"};
+    std::string text;
+    for (const std::string& key : keys) {
+      const Json record = KeyRecord(key);
+      const Json& value = record["default"];
+      listing.table.AddRow({key, value.is_null() ? std::string() : value.get<std::string>(),
+                            record["text"].get<std::string>()});
+      listing.records.push_back(record);
+      text += (text.empty() ? "" : "\n") + KeyText(key);
     }
     if (!context.for_people()) return Print(context, listing);
     context.out << text << std::flush;

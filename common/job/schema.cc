@@ -442,6 +442,15 @@ const Section* FindSection(std::string_view key) {
   return nullptr;
 }
 
+std::optional<JsonNode> DefaultOf(const Field& field) {
+  if (field.required) return std::nullopt;
+  JobSpec job;
+  for (const Section& section : Sections()) {
+    if (section.nullable()) section.set_present(job, true);
+  }
+  return field.write(job);
+}
+
 const Section* SectionOf(std::string_view key) { return FindSection(Parent(key)); }
 
 const Field* FindMapOfEntry(std::string_view key) {

@@ -51,6 +51,8 @@ std::span<const Section> Sections();
 
 const Field* FindField(std::string_view key);
 const Section* FindSection(std::string_view key);
+// Where its section is there. null is a default too; nullopt: the key is required.
+std::optional<JsonNode> DefaultOf(const Field& field);
 // Of "train.epochs" the section "train"; nullptr for a key of the top.
 const Section* SectionOf(std::string_view key);
 // "epochs" of "train.epochs".

@@ -20,19 +20,10 @@ JsonNode Closed(JsonNode properties) {
       .Add("properties", std::move(properties));
 }
 
-// A job with every section present, so that each field has a default to show.
-JobSpec Defaults() {
-  JobSpec job;
-  for (const Section& section : Sections()) {
-    if (section.nullable()) section.set_present(job, true);
-  }
-  return job;
-}
-
 JsonNode FieldSchema(const Field& field) {
   JsonNode schema = field.schema;
   schema.Add("description", field.doc);
-  if (!field.required) schema.Add("default", field.write(Defaults()));
+  if (std::optional<JsonNode> value = DefaultOf(field)) schema.Add("default", *std::move(value));
   return schema;
 }
 

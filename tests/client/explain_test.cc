@@ -4,6 +4,7 @@
 #include "client/exit_code.h"
 #include "client/show/explanations.h"
 #include "client/show/output.h"
+#include "common/job/schema.h"
 #include "tests/client/client_test.h"
 
 namespace trainctl::client {
@@ -40,6 +41,22 @@ TEST_F(ExplainTest, EveryExplanationIsAParagraphOfReadableLinesWithSomethingToTr
     EXPECT_GE(count, 3) << explanation.topic;
     EXPECT_EQ(explanation.attempt.find("trainctl "), 0u) << explanation.topic;
   }
+}
+
+TEST_F(ExplainTest, AKeyOfTheJobFileIsExplainedByItsRowOfTheSchema) {
+  const std::string text = Trainctl({"explain", "data.val_split_fraction"}).out;
+  for (const std::string& part : {job::FindField("data.val_split_fraction")->doc,
+                                  std::string("Default: 0"), std::string("below 1")})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  EXPECT_EQ(Trainctl({"explain", "val_split_fraction"}).out, text);
+  const Json json = Json::parse(Trainctl({"explain", "model.path", "-o", "json"}).out);
+  EXPECT_EQ(json["keys"][0]["default"], nullptr);
+}
+
+TEST_F(ExplainTest, AWordThatSeveralKeysOfTheJobFileEndWithExplainsAllOfThem) {
+  EXPECT_EQ(Trainctl({"explain", "seed", "-o", "name"}).out, "data.seed\nseed\n");
+  EXPECT_NE(Trainctl({"explain", "train"}).out.find("train.epochs, "), std::string::npos);
+  EXPECT_EQ(Trainctl({"explain", "tags.lab", "-o", "name"}).out, "tags\n");
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// What `trainctl explain KEY` knows of a key of the job file: its row of common/job/schema.h. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/record/document.h"
+
+namespace trainctl::client {
+
+// The keys that a person may mean: the key or section of that name ("data.mask_prompt", "train"),
+// and each whose last part it is ("mask_prompt", "seed"). Of "tags.lab" the map "tags".
+std::vector<std::string> KeysMeant(std::string_view word);
+
+// {"key", "text", "values", "default"}, both last as texts. Those of a section are null, and of a
+// key that is required the default is. `key`: one of KeysMeant's.
+record::Json KeyRecord(const std::string& key);
+
+// The same for people, lines of at most 100 columns.
+std::string KeyText(const std::string& key);
+
+}  // namespace trainctl::client
