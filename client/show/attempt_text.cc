@@ -40,6 +40,10 @@ std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layou
   return text;
 }
 
+std::string PhaseText(const v1::AttemptView& attempt, const v1::RankView& rank) {
+  return Succeeded(attempt) ? "" : rank.phase();
+}
+
 std::string LastLinesText(const v1::AttemptView& attempt) {
   if (attempt.last_log_lines().empty() || Succeeded(attempt)) return "";
   std::string text = "  last log lines\n";

@@ -1,5 +1,6 @@
 #include "client/show/job_report.h"
 
+#include "client/show/attempt_text.h"
 #include "client/show/auto_micro_batch.h"
 #include "client/show/calendar_time.h"
 #include "client/show/continuations.h"
@@ -75,7 +76,7 @@ std::string AttemptsText(const v1::JobDetail& detail) {
                      {"NCCL"},
                      {"Commit"}});
     for (const v1::RankView& rank : attempt.ranks()) {
-      ranks.AddRow({std::to_string(rank.rank()), rank.worker(), rank.device_name(), rank.phase(),
+      ranks.AddRow({std::to_string(rank.rank()), rank.worker(), rank.device_name(), PhaseText(attempt, rank),
                     WithThousands(rank.step()), rank.driver(), rank.libtorch(), rank.nccl(),
                     rank.commit()});
     }

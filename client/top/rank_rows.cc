@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "client/show/attempt_text.h"
 #include "client/show/format.h"
 #include "client/top/device_rows.h"
 #include "client/top/grid.h"
@@ -33,7 +34,7 @@ std::vector<std::string> RankRows(const v1::JobDetail& detail, const SiteView& s
   for (int i = 0; i < shown; ++i) {
     const v1::RankView& rank = attempt.ranks(i);
     const v1::WorkerView* worker = WorkerOf(site, rank.worker());
-    grid.AddRow({std::to_string(rank.rank()), rank.worker(), rank.phase(),
+    grid.AddRow({std::to_string(rank.rank()), rank.worker(), PhaseText(attempt, rank),
                  WithThousands(rank.step()),
                  worker == nullptr ? "" : DeviceLoadText(*worker, paper),
                  worker == nullptr ? "" : DeviceMemoryText(*worker),
