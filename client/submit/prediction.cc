@@ -98,6 +98,16 @@ std::string FactsText(const Assessment& assessment, const TableLayout& layout) {
                     WithThousands(inspection->sampled_rows) +
                     "; memory is for rows of train.max_seq_length");
   }
+  if (inspection && inspection->full_rows > 0) {
+    add("data", WithThousands(inspection->full_rows) + " of " + WithThousands(inspection->rows) +
+                    " rows fill train.max_seq_length " +
+                    std::to_string(assessment.job.train.max_seq_length) +
+                    ": what is longer is cut there");
+  }
+  if (inspection && inspection->untrained_rows > 0) {
+    add("data", WithThousands(inspection->untrained_rows) + " of " +
+                    WithThousands(inspection->rows) + " rows have no token that counts in the loss");
+  }
   if (inspection && inspection->broken_pictures > 0) {
     add("data", WithThousands(inspection->broken_pictures) + " of " +
                     WithThousands(inspection->decoded_pictures) +
@@ -155,6 +165,8 @@ Json AssessmentJson(const Assessment& assessment) {
       {"steps", assessment.steps ? Json(*assessment.steps) : Json(nullptr)},
       {"first_step", assessment.inspection ? assessment.inspection->resume_step : 0},
       {"sampled_rows", assessment.inspection ? assessment.inspection->sampled_rows : 0},
+      {"full_rows", assessment.inspection ? assessment.inspection->full_rows : 0},
+      {"untrained_rows", assessment.inspection ? assessment.inspection->untrained_rows : 0},
       {"decoded_pictures", assessment.inspection ? assessment.inspection->decoded_pictures : 0},
       {"broken_pictures", assessment.inspection ? assessment.inspection->broken_pictures : 0},
       {"waited_for", assessment.inspection ? assessment.inspection->waited_for : ""},

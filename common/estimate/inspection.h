@@ -34,6 +34,8 @@ struct Inspection {
   int64_t sampled_rows = 0;            // from which the numbers are reckoned; 0: from all
   int64_t longest_row = 0;             // tokens, after truncation to max_seq_length
   int64_t total_tokens = 0;            // of those rows
+  int64_t full_rows = 0;               // as long as max_seq_length: what goes on is cut there
+  int64_t untrained_rows = 0;          // without a token that counts in the loss
   int64_t packed_sequences = 0;        // that train.packing makes of the training rows; 0: unknown
   int64_t longest_sequence = 0;        // tokens, of these
   int64_t decoded_pictures = 0;        // from here and there

@@ -109,6 +109,8 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.Within("rows", inspection.rows, 0, kMostTokens);
   fields.Within("longest_row", inspection.longest_row, 0, kMostTokens);
   fields.Within("total_tokens", inspection.total_tokens, 0, kMostTokens);
+  fields.MemberIfAny("full_rows", inspection.full_rows);
+  fields.MemberIfAny("untrained_rows", inspection.untrained_rows);
   fields.MemberIfAny("validation_rows", inspection.validation_rows);
   fields.MemberIfAny("sampled_rows", inspection.sampled_rows);
   fields.MemberIfAny("packed_sequences", inspection.packed_sequences);
@@ -125,6 +127,9 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.Expect("packed_sequences",
                 inspection.packed_sequences >= 0 && inspection.packed_sequences <= inspection.rows,
                 "expected as many as rows at most");
+  for (const auto& [key, rows] : {std::pair("full_rows", inspection.full_rows),
+                                  std::pair("untrained_rows", inspection.untrained_rows)})
+    fields.Expect(key, rows >= 0 && rows <= inspection.rows, "expected as many as rows at most");
   fields.Expect("validation_rows",
                 inspection.validation_rows >= 0 && inspection.validation_rows <= kMostTokens,
                 "expected rows");

@@ -83,6 +83,25 @@ TEST_F(SubmitTest, ADryRunSaysHowManyPicturesAreBrokenWhoseRowsAreLeftOut) {
   EXPECT_EQ(json["jobs"][0]["broken_pictures"], 3);
 }
 
+TEST_F(SubmitTest, ADryRunSaysHowManyRowsAreCutAndHowManyTrainNothing) {
+  const std::string file = File("tiny.json", kJob);
+  job::Inspection inspection = SmallModel(2000);
+  coordinator_.inspection->set_inspection_json(job::ToJson(inspection));
+  const std::string silent = Trainctl({"submit", file, "--dry-run"}).out;
+  EXPECT_EQ(silent.find(" rows fill "), std::string::npos);
+  EXPECT_EQ(silent.find("counts in the loss"), std::string::npos);
+  inspection.full_rows = 412;
+  inspection.untrained_rows = 3;
+  coordinator_.inspection->set_inspection_json(job::ToJson(inspection));
+  const std::string said = Trainctl({"submit", file, "--dry-run"}).out;
+  EXPECT_NE(said.find("  data    412 of 2,000 rows fill train.max_seq_length "), std::string::npos);
+  EXPECT_NE(said.find("  data    3 of 2,000 rows have no token that counts in the loss\n"),
+            std::string::npos);
+  const Json json = Json::parse(Trainctl({"submit", file, "--dry-run", "-o", "json"}).out);
+  EXPECT_EQ(json["jobs"][0]["full_rows"], 412);
+  EXPECT_EQ(json["jobs"][0]["untrained_rows"], 3);
+}
+
 TEST_F(SubmitTest, ADryRunSaysForWhomTheLookAtTheDataWaited) {
   const std::string file = File("tiny.json", kJob);
   job::Inspection inspection = SmallModel(100);

@@ -341,6 +341,35 @@ TEST_F(DatasetTest, InspectSaysWhatModelAndDataHold) {
   EXPECT_EQ(Inspect(job).error().code, base::Code::kNotFound);
 }
 
+TEST_F(DatasetTest, InspectCountsRowsThatAreCutAndRowsThatTrainNothing) {
+  job::JobSpec job;
+  job.model.path = directory_.path();
+  job.data.path = directory_.Write("data", R"([{"instruction": "a", "output": "b"},
+      {"instruction": "a longer one, of more words", "output": "b"}])");
+  job.data.format = job::DataFormat::kAlpaca;
+  job.data.mask_prompt = true;
+  job.train.max_seq_length = 4096;
+  auto inspection = Inspect(job);
+  ASSERT_TRUE(inspection.ok()) << inspection.error().message;
+  EXPECT_EQ(inspection->full_rows, 0);
+  EXPECT_EQ(inspection->untrained_rows, 0);
+  const int64_t longest = inspection->longest_row;
+  job.train.max_seq_length = longest - 1;
+  inspection = Inspect(job);
+  ASSERT_TRUE(inspection.ok()) << inspection.error().message;
+  EXPECT_EQ(inspection->full_rows, 1);
+  EXPECT_EQ(inspection->untrained_rows, 0);
+  job.train.max_seq_length = longest - 2;  // without its answer, of one token
+  inspection = Inspect(job);
+  ASSERT_TRUE(inspection.ok()) << inspection.error().message;
+  EXPECT_EQ(inspection->full_rows, 1);
+  EXPECT_EQ(inspection->untrained_rows, 1);
+  // One text has no rows of its own that could be cut.
+  job.data.format = job::DataFormat::kPlain;
+  job.train.max_seq_length = 8;
+  EXPECT_EQ(Inspect(job)->full_rows, 0);
+}
+
 TEST_F(DatasetTest, InspectRefusesBrokenWeightsButNotMissingOnes) {
   job::JobSpec job;
   job.model.path = directory_.path();

@@ -217,6 +217,8 @@ TEST(InspectionJson, IsReadBack) {
   inspection.sampled_rows = 20;
   inspection.packed_sequences = 7;
   inspection.longest_sequence = 509;
+  inspection.full_rows = 3;
+  inspection.untrained_rows = 2;
   inspection.data_digest = "sha256:00";
   inspection.model.layers = 2;
   inspection.model.tied_head = true;
@@ -229,6 +231,11 @@ TEST(InspectionJson, IsReadBack) {
   EXPECT_EQ(read->sampled_rows, 20);
   EXPECT_EQ(read->packed_sequences, 7);
   EXPECT_EQ(read->longest_sequence, 509);
+  EXPECT_EQ(read->full_rows, 3);
+  EXPECT_EQ(read->untrained_rows, 2);
+  inspection.full_rows = 21;
+  EXPECT_THAT(InspectionFromJson(ToJson(inspection)).error().message, HasSubstr("full_rows"));
+  inspection.full_rows = 3;
   EXPECT_EQ(read->model.layers, 2);
   EXPECT_EQ(ToJson(inspection).find("waited_for"), std::string::npos);
   inspection.waited_for = "j7 (process 12)";

@@ -61,6 +61,11 @@ std::string NoteOf(const job::DataSpec& data, const Tokenizer& tokenizer,
   return encoder ? encoder->form().note : "";
 }
 
+// One text, which has no rows of its own.
+bool IsCutAnyway(job::DataFormat format) {
+  return format == job::DataFormat::kPlain || format == job::DataFormat::kBin;
+}
+
 // Into the inspection of a model.
 base::Status InspectData(const job::JobSpec& job, const std::string& directory,
                          const CacheFolders& folders, const WaitsFor& waits_for,
@@ -89,6 +94,13 @@ base::Status InspectData(const job::JobSpec& job, const std::string& directory,
         validation.sample_of > 0 ? validation.sample_of : std::ssize(validation.rows);
   }
   inspection->total_tokens = of_all(dataset->total_tokens);
+  inspection->untrained_rows = of_all(std::ranges::count_if(
+      dataset->rows, [&](const Row& row) { return TrainedTokensOf(*dataset, row) == 0; }));
+  if (!IsCutAnyway(job.data.format)) {
+    inspection->full_rows = of_all(std::ranges::count_if(dataset->rows, [&](const Row& row) {
+      return row.length == dataset->max_seq_length;
+    }));
+  }
   // Whether or not this job packs: another of the same data may.
   if (job.data.format != job::DataFormat::kCaptions) {
     const PackedCounts packed = CountPacked(*dataset, job.data.seed);
