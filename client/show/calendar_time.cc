@@ -120,6 +120,12 @@ std::string InLocalTime(const std::string& text) {
 
 std::string LocalDay(int64_t micros) { return Formatted(Local(micros), "%a %Y-%m-%d"); }
 std::string LocalMinute(int64_t micros) { return Formatted(Local(micros), "%H:%M"); }
+std::string LocalZone(int64_t micros) {
+  const std::tm local = Local(micros);
+  return local.tm_gmtoff == 0
+             ? "UTC"
+             : Formatted(local, "%Z (UTC") + Formatted(local, "%z").insert(3, ":") + ")";
+}
 std::string CalendarStamp(int64_t micros) { return Formatted(Utc(micros), "%Y%m%dT%H%M%SZ"); }
 
 }  // namespace trainctl::client

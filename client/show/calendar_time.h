@@ -20,9 +20,11 @@ std::string LocalAndUtc(int64_t micros);
 // it. One that LocalAndUtc has written stays, and so does one in quotes.
 std::string InLocalTime(const std::string& text);
 
-// "2026-12-01" and "14:00", local.
+// "Tue 2026-12-01" and "14:00", local.
 std::string LocalDay(int64_t micros);
 std::string LocalMinute(int64_t micros);
+// "CET (UTC+01:00)", "UTC": that of local time then.
+std::string LocalZone(int64_t micros);
 
 // "20261201T130000Z", of iCalendar (RFC 5545).
 std::string CalendarStamp(int64_t micros);

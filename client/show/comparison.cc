@@ -111,6 +111,23 @@ bool IsOfAnyComparison(std::string_view key) {
   return std::ranges::count(KeysOfAnyComparison(), key) > 0;
 }
 
+// Those of sections that have rows, and those of all.
+void KeepWarnings(v1::CompareResponse* response) {
+  const v1::CompareResponse whole = *response;
+  response->clear_warnings();
+  response->clear_warning_sections();
+  for (int i = 0; i < whole.warnings_size(); ++i) {
+    const std::vector<std::string> sections = record::SectionsOf(whole, i);
+    const auto is_doubtful = [&sections](const v1::CompareRow& row) {
+      return std::ranges::count(sections, row.section()) > 0;
+    };
+    if (!sections.empty() && std::ranges::none_of(whole.rows(), is_doubtful)) continue;
+    response->add_warnings(whole.warnings(i));
+    v1::SectionNames* names = response->add_warning_sections();
+    for (const std::string& section : sections) names->add_sections(section);
+  }
+}
+
 std::string DefinitionLines(const v1::CompareResponse& response) {
   return Join(DefinitionsOf(response), "\n") + "\n";
 }
@@ -161,6 +178,7 @@ base::Result<std::vector<std::string>> KeepRows(const std::vector<std::string>& 
                                                             "there are " + Join(known, ", "))};
   }
   *response->mutable_rows() = std::move(kept);
+  KeepWarnings(response);
   return missing;
 }
 

@@ -28,8 +28,8 @@ base::Status CheckWhole(const v1::CompareResponse& response);
 std::vector<std::string_view> KeysOfAnyComparison();
 
 // Leaves the rows of these keys alone, in their order; a section's name stands for all of its rows,
-// "lora" for "lora.r" and the like. Returns keys of rows in which no run has a value yet. kInvalid:
-// no row is ever called so, with a did-you-mean.
+// "lora" for "lora.r" and the like. Warnings stay with their sections. Returns keys of rows in
+// which no run has a value yet. kInvalid: no row is ever called so, with a did-you-mean.
 base::Result<std::vector<std::string>> KeepRows(const std::vector<std::string>& keys,
                                                 v1::CompareResponse* response);
 

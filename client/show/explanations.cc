@@ -320,7 +320,8 @@ waits for. trainctl workers -o json has what devices and workers are, and their 
      R"(With "deterministic": true, runs with the same seeds are equal bit for bit, and n
 devices × accumulation a equal one device × n·a at the same micro batch: gradients are added in
 a fixed order and every kernel is chosen for it, which costs time. Without it, runs agree within
-rounding. seed drives training, data.seed the split and shuffle of rows.
+rounding. seed is of random weights and dropout: full training of a pretrained model has
+neither. data.seed is of the split and the shuffle of rows.
 )",
      "trainctl submit job.json --deterministic true"},
     {"exclusive", "a host of its own, for times that can be compared", kExclusiveAlso,

@@ -76,9 +76,9 @@ std::string AttemptsText(const v1::JobDetail& detail) {
                      {"NCCL"},
                      {"Commit"}});
     for (const v1::RankView& rank : attempt.ranks()) {
-      ranks.AddRow({std::to_string(rank.rank()), rank.worker(), rank.device_name(), PhaseText(attempt, rank),
-                    WithThousands(rank.step()), rank.driver(), rank.libtorch(), rank.nccl(),
-                    rank.commit()});
+      ranks.AddRow({std::to_string(rank.rank()), rank.worker(), rank.device_name(),
+                    PhaseText(attempt, rank), WithThousands(rank.step()), rank.driver(),
+                    rank.libtorch(), rank.nccl(), rank.commit()});
     }
     text += ranks.Markdown();
     if (!attempt.last_log_lines().empty() && !Succeeded(attempt)) {

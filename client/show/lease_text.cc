@@ -111,7 +111,8 @@ std::string CalendarText(const v1::LeasesResponse& response) {
   std::string text, day;
   for (const v1::Lease& lease : response.leases()) {  // by their start
     const std::string its_day = LocalDay(lease.start());
-    if (its_day != day) text += (text.empty() ? "" : "\n") + its_day + "\n";
+    if (its_day != day)
+      text += (text.empty() ? "" : "\n") + its_day + ", " + LocalZone(lease.start()) + "\n";
     day = its_day;
     const std::string end_day = LocalDay(lease.end());
     text += "  " + LocalMinute(lease.start()) + "–" + LocalMinute(lease.end()) +

@@ -54,7 +54,9 @@ LabTime PredictLab(const std::vector<Assessment>& assessments,
         start = std::max(start, ends.extract(ends.begin()).value());
       const double end = start + assessment.time->total_seconds;
       ends.insert(end);
-      std::fill_n(free_at.begin(), taken, end);
+      // Of those that are free by then the ones that were used last: others stay for others.
+      const auto free_by_then = std::upper_bound(free_at.begin(), free_at.end(), start);
+      std::fill(free_by_then - static_cast<std::ptrdiff_t>(taken), free_by_then, end);
       lab.seconds = std::max(lab.seconds, end);
     }
   }
@@ -66,7 +68,8 @@ bool Fits(const LabTime& lab, int64_t within_seconds) {
   return lab.seconds <= static_cast<double>(within_seconds);
 }
 
-std::string LabText(const LabTime& lab, std::optional<int64_t> within_seconds) {
+std::string LabText(const LabTime& lab, std::optional<int64_t> within_seconds,
+                    const std::string& whose) {
   std::string left_out;
   if (lab.unknown > 0)
     left_out += "; " + Plural(lab.unknown, "experiment") + " of unknown time not counted";
@@ -77,7 +80,7 @@ std::string LabText(const LabTime& lab, std::optional<int64_t> within_seconds) {
                      Plural(lab.experiments, "experiment") + " on " + Plural(lab.used, "device");
   if (within_seconds) {
     text += std::string(Fits(lab, *within_seconds) ? "; fits " : "; does not fit ") +
-            base::FormatDuration(*within_seconds);
+            base::FormatDuration(*within_seconds) + whose;
   }
   return text + left_out;
 }

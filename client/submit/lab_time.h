@@ -28,7 +28,9 @@ LabTime PredictLab(const std::vector<Assessment>& assessments,
 bool Fits(const LabTime& lab, int64_t within_seconds);
 
 // "2h 10min predicted for 14 experiments on 4 devices; fits 3h". within_seconds: what it is to fit.
-std::string LabText(const LabTime& lab, std::optional<int64_t> within_seconds);
+// whose: words behind that, ", which the lease lab has left".
+std::string LabText(const LabTime& lab, std::optional<int64_t> within_seconds,
+                    const std::string& whose = "");
 // {"seconds", "devices", "experiments", "unknown", "refused", "fits"}; fits is null without a time
 // to fit.
 Json LabJson(const LabTime& lab, std::optional<int64_t> within_seconds);

@@ -106,7 +106,8 @@ std::string FactsText(const Assessment& assessment, const TableLayout& layout) {
   }
   if (inspection && inspection->untrained_rows > 0) {
     add("data", WithThousands(inspection->untrained_rows) + " of " +
-                    WithThousands(inspection->rows) + " rows have no token that counts in the loss");
+                    WithThousands(inspection->rows) +
+                    " rows have no token that counts in the loss");
   }
   if (inspection && inspection->broken_pictures > 0) {
     add("data", WithThousands(inspection->broken_pictures) + " of " +

@@ -166,7 +166,7 @@ int DryRun(Context& context, const JobFile& file, const std::optional<v1::Lease>
   return ShowDryRun(context, forecast, options);
 }
 
-int Report(Context& context, const v1::SubmitResponse& response,
+int Report(Context& context, const v1::SubmitResponse& response, const JobFile& file,
            const std::vector<Assessment>& assessments, const SubmitOptions& options) {
   for (const std::string& warning : response.warnings()) Warn(context, warning);
   if (options.follow) return options.follow(context, response);
@@ -174,8 +174,8 @@ int Report(Context& context, const v1::SubmitResponse& response,
   const bool tells_end = options.wait && !context.for_people();
   if (!context.for_people() && !tells_end) PrintSubmitted(context, response);
   if (!response.group().empty())
-    Say(context,
-        "Submitted group " + id + " of " + std::to_string(response.jobs_size()) + " jobs.\n");
+    Say(context, "Submitted group " + NameWithId(file.group_name, id) + " of " +
+                     std::to_string(response.jobs_size()) + " jobs.\n");
   for (int i = 0; i < response.jobs_size(); ++i) {
     Say(context, "Submitted " + response.jobs(i).name() + " as " + response.jobs(i).id() + ".\n" +
                      FactsText(assessments[static_cast<size_t>(i)],
@@ -315,7 +315,7 @@ int SubmitJobs(Context& context, const JobFile& given, const SubmitOptions& aske
       Send(context, **api, file, *assessments, options);
   if (!response.ok()) return Fail(context, response.error());
   context.err << namesakes << std::flush;
-  return Report(context, *response, *assessments, options);
+  return Report(context, *response, file, *assessments, options);
 }
 
 }  // namespace trainctl::client

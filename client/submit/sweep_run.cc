@@ -53,7 +53,8 @@ int SweepRun::SubmitGroup() {
   }
   const base::Result<std::string> group = Submit(places, FileOf(sweep_).group_name);
   if (!group.ok()) return Fail(context_, group.error());
-  Say(context_, "Submitted group " + *group + " of " + std::to_string(places.size()) + " jobs.\n");
+  Say(context_, "Submitted group " + NameWithId(FileOf(sweep_).group_name, *group) + " of " +
+                    std::to_string(places.size()) + " jobs.\n");
   if (!options_.wait) {
     Say(context_,
         "Follow with: trainctl wait " + *group + "; then: trainctl compare " + *group + "\n");

@@ -68,7 +68,38 @@ std::vector<TextCell> RowOf(const Node& node) {
   return cells;
 }
 
+Json NullIfZero(int64_t count) { return count > 0 ? Json(count) : Json(nullptr); }
+
+Json RecordOf(const Node& node) {
+  const v1::HostSample& host = node.host;
+  const int64_t total = host.memory_total_bytes();
+  Json gpus = Json::array();
+  for (const v1::WorkerView* gpu : node.gpus) {
+    const v1::DeviceSample& sample = gpu->device_sample();
+    gpus.push_back(
+        {{"device", gpu->name()},
+         {"utilization_percent",
+          sample.has_utilization_percent() ? Json(sample.utilization_percent()) : Json(nullptr)},
+         {"memory_used_bytes",
+          gpu->has_device_sample() ? Json(sample.memory_used_bytes()) : Json(nullptr)},
+         {"memory_bytes", NullIfZero(gpu->device().memory_bytes())},
+         {"power_watts", sample.has_power_watts() ? Json(sample.power_watts()) : Json(nullptr)}});
+  }
+  return {{"node", node.name},
+          {"cpus", NullIfZero(host.cpus())},
+          {"cpu_percent", total > 0 ? Json(host.cpu_percent()) : Json(nullptr)},
+          {"memory_bytes", NullIfZero(total)},
+          {"memory_used_bytes", total > 0 ? Json(host.memory_used_bytes()) : Json(nullptr)},
+          {"gpus", gpus}};
+}
+
 }  // namespace
+
+Listing BscListing(const SiteView& site) {
+  Listing listing{.collection = "nodes", .table = BscTable(site), .name_key = "node"};
+  for (const Node& node : NodesOf(site)) listing.records.push_back(RecordOf(node));
+  return listing;
+}
 
 TextTable BscTable(const SiteView& site) {
   const std::vector<Node> nodes = NodesOf(site);

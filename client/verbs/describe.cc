@@ -77,9 +77,10 @@ std::string AttemptAndRanks(const v1::AttemptView& attempt, const TableLayout& l
                    {.header = "NCCL", .goes = 2},
                    {.header = "COMMIT", .goes = 3}});
   for (const v1::RankView& rank : attempt.ranks()) {
-    ranks.AddRow({std::to_string(rank.rank()), rank.worker(), rank.device_name(), PhaseText(attempt, rank),
-                  WithThousands(rank.step()), rank.pid() > 0 ? std::to_string(rank.pid()) : "",
-                  rank.libtorch(), rank.nccl(), rank.commit()});
+    ranks.AddRow({std::to_string(rank.rank()), rank.worker(), rank.device_name(),
+                  PhaseText(attempt, rank), WithThousands(rank.step()),
+                  rank.pid() > 0 ? std::to_string(rank.pid()) : "", rank.libtorch(), rank.nccl(),
+                  rank.commit()});
   }
   if (!ranks.empty()) text += ranks.Render(layout);
   return text + LastLinesText(attempt);

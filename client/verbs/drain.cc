@@ -24,6 +24,14 @@ class Drain : public Verb {
     const base::Result<v1::DrainResponse> response = (*api)->Drain(request);
     if (!response.ok()) return Fail(context, response.error());
     const std::vector<std::string> jobs(response->jobs().begin(), response->jobs().end());
+    if (!context.for_people()) {
+      Listing listing{.collection = "drained",
+                      .records = {{{"target", target_}, {"jobs", jobs}}},
+                      .table = TextTable({{"TARGET"}, {"JOBS"}}),
+                      .name_key = "target"};
+      listing.table.AddRow({target_, Join(jobs, " ")});
+      return Print(context, listing);
+    }
     Say(context, "Drained " + target_ + ": nothing new is placed there. " +
                      (jobs.empty() ? "Nothing runs there." : "Still there: " + Join(jobs, ", ")) +
                      "\n");
@@ -53,6 +61,7 @@ class Undrain : public Verb {
     request.set_faults(faults_);
     const base::Result<v1::UndrainResponse> response = (*api)->Undrain(request);
     if (!response.ok()) return Fail(context, response.error());
+    if (!context.for_people()) return Print(context, ListEnded(*response));
     std::string text = "Nothing kept jobs away from " + target_ + ".\n";
     if (response->ended_size() > 0) text = "Undrained " + target_ + ". Ended:\n";
     for (const std::string& what : response->ended()) text += "  " + what + "\n";
@@ -63,6 +72,17 @@ class Undrain : public Verb {
   }
 
  private:
+  Listing ListEnded(const v1::UndrainResponse& response) const {
+    const std::vector<std::string> ended(response.ended().begin(), response.ended().end());
+    const std::vector<std::string> kept(response.kept().begin(), response.kept().end());
+    Listing listing{.collection = "undrained",
+                    .records = {{{"target", target_}, {"ended", ended}, {"kept", kept}}},
+                    .table = TextTable({{"TARGET"}, {"ENDED"}, {"KEPT"}}),
+                    .name_key = "target"};
+    listing.table.AddRow({target_, Join(ended, ", "), Join(kept, ", ")});
+    return listing;
+  }
+
   std::string target_;
   bool faults_ = false;
 };

@@ -44,7 +44,7 @@ class Recipes : public Verb {
         "and whether that fits your lease, or --within.\n"
         "show prints the resolved job or lab; copy writes it to a file to "
         "be changed.\n"
-        "submit takes the options of trainctl submit.");
+        "submit takes the options of trainctl submit but --after and --matrix.");
   }
 
   int Run(Context& context) override {
@@ -110,7 +110,7 @@ class Recipes : public Verb {
         stretch->lease && lab.experiments > 0
             ? ", which the lease " + stretch->lease->name() + " has left for jobs"
             : "";
-    return LabText(lab, stretch->seconds) + lease;
+    return LabText(lab, stretch->seconds, lease);
   }
 
   // Its experiments, with predicted times of what remains.

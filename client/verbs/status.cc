@@ -84,7 +84,9 @@ class Status : public Verb {
     arguments.Switch("--unfinished", &unfinished_, "only jobs that have not ended");
     filter_.Declare(arguments);
     arguments.Number("-n,--limit", "N", &limit_, "the newest N jobs", /*least=*/1);
-    arguments.Remark("LEFT is the time that a running job still needs, by the pace of its steps.");
+    arguments.Remark(
+        "LEFT is how long a running job goes on: by the pace of its steps, as predicted before the "
+        "first of them, or by its time limit or a lease, whichever comes first.");
   }
 
   int Run(Context& context) override {

@@ -224,7 +224,8 @@ class Top : public Verb {
     const bool draws_jobs = context.for_people() && columns_.empty() && job_.empty();
     base::Result<SiteView> site = reader.Read(draws_jobs ? kJobsOfFirstFrame : 0);
     if (!site.ok()) return Fail(context, site.error());
-    if (!context.for_people()) return Print(context, ListingOf(*site));
+    if (!context.for_people())
+      return Print(context, columns_.empty() ? ListingOf(*site) : BscListing(*site));
     const std::string opened = opened_.view().id();
     const Terminal& terminal = context.surroundings.out_terminal;
     if (!columns_.empty()) {

@@ -64,7 +64,7 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl submit job.json --set optimizer.lr=1e-4 --set devices=2\n"
      "  trainctl submit second.json --after j12\n"
      "  trainctl submit lab.json --within lab2 --dry-run\n"
-     "  trainctl submit job.json --matrix optimizer.lr=1e-4,2e-4 --matrix seed=1,2\n"
+     "  trainctl submit job.json --matrix optimizer.lr=1e-4,2e-4 --matrix data.seed=1,2\n"
      "  trainctl submit lab.json --wait && trainctl compare\n"
      "  trainctl recipes show single-4 | trainctl submit - --dry-run\n",
      MakeSubmit},

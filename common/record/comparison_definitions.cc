@@ -7,7 +7,7 @@ namespace trainctl::record {
 namespace {
 
 struct Definition {
-  std::string_view section;  // "": of all
+  std::string_view section;  // "": of all that are compared with the base
   std::string_view line;
 };
 
@@ -30,16 +30,21 @@ constexpr Definition kDefinitions[] = {
     {"memory", "memory: the worst rank's; by kind at the phase where it was largest."},
 };
 
+bool IsCompared(const v1::CompareRow& row) {
+  return std::ranges::any_of(row.values(), [](const v1::CompareValue& value) {
+    return value.best() || value.has_delta();
+  });
+}
+
 }  // namespace
 
 std::vector<std::string> DefinitionsOf(const v1::CompareResponse& response) {
   std::vector<std::string> lines;
   for (const Definition& definition : kDefinitions) {
     const auto is_of_it = [&definition](const v1::CompareRow& row) {
-      return row.section() == definition.section;
+      return definition.section.empty() ? IsCompared(row) : row.section() == definition.section;
     };
-    if (definition.section.empty() || std::ranges::any_of(response.rows(), is_of_it))
-      lines.emplace_back(definition.line);
+    if (std::ranges::any_of(response.rows(), is_of_it)) lines.emplace_back(definition.line);
   }
   return lines;
 }

@@ -37,14 +37,20 @@ base::SteadyMicros StoppedAt(const Stop& stop, const Now& now) {
   return now.steady - std::max<int64_t>(0, now.wall - stop.at);
 }
 
-// By the pace of its steps, else as predicted for its devices.
-std::optional<base::SteadyMicros> ForeseenEnd(const State& state, const Job& job, const Now& now) {
-  if (const std::optional<double> seconds = RemainingSeconds(state, job, now))
-    return now.steady + Micros(*seconds);
+// Of its live attempt, where the prediction is for its devices and has not passed.
+std::optional<base::SteadyMicros> PredictedEnd(const Job& job, const Now& now) {
   const job::TimeEstimate* time = PredictedTime(job);
   if (time == nullptr || time->device_name != job.attempt->ranks.front().row.device_name)
     return std::nullopt;
-  return job.attempt->placed_steady + Micros(time->total_seconds);
+  const base::SteadyMicros end = job.attempt->placed_steady + Micros(time->total_seconds);
+  return end > now.steady ? std::optional(end) : std::nullopt;
+}
+
+// By the pace of its steps, else as predicted.
+std::optional<base::SteadyMicros> ForeseenEnd(const State& state, const Job& job, const Now& now) {
+  if (const std::optional<double> seconds = RemainingSeconds(state, job, now))
+    return now.steady + Micros(*seconds);
+  return PredictedEnd(job, now);
 }
 
 // The lease by which the live job is stopped first: its own, or the next of a device that it has.
@@ -82,8 +88,14 @@ int64_t MinutesWithin(const Options& options, int64_t room) {
 }
 
 std::string AboutMinutes(int64_t micros) {
+  constexpr int64_t kMostMinutes = 119, kMostHours = 47;
   if (micros < kMicrosPerMinute) return "less than a minute";
-  return "about " + std::to_string((micros + kMicrosPerMinute / 2) / kMicrosPerMinute) + " min";
+  const auto of = [](int64_t count, const char* unit) { return std::to_string(count) + unit; };
+  const int64_t minutes = (micros + kMicrosPerMinute / 2) / kMicrosPerMinute;
+  if (minutes <= kMostMinutes) return "about " + of(minutes, " min");
+  const int64_t hours = minutes / 60;
+  if (hours <= kMostHours) return "about " + of(hours, " h ") + of(minutes % 60, " min");
+  return "about " + of(hours / 24, " d ") + of(hours % 24, " h");
 }
 
 std::optional<int64_t> LongestRun(const Options& options, const Job& job) {
@@ -111,6 +123,8 @@ std::optional<TimeLeft> TimeLeftOf(const State& state, const Job& job, const Now
   };
   if (const std::optional<double> seconds = RemainingSeconds(state, job, now))
     add(*seconds, Bound::kSteps);
+  else if (const auto end = PredictedEnd(job, now))
+    add(static_cast<double>(*end - now.steady) / 1e6, Bound::kPrediction);
   const double ran = static_cast<double>(now.steady - job.attempt->placed_steady) / 1e6;
   if (const std::optional<int64_t>& limit = job.row.spec.resources.time_limit_seconds)
     add(static_cast<double>(*limit) - ran, Bound::kTimeLimit);
@@ -124,8 +138,13 @@ std::string TimeLeftText(const State& state, const Job& job, const Now& now) {
   const std::optional<TimeLeft> left = TimeLeftOf(state, job, now);
   if (!left) return "";
   const std::string text = ", " + AboutMinutes(Micros(left->seconds)) + " left";
-  if (left->by == Bound::kTimeLimit) return text + " by its time limit";
-  return left->by == Bound::kLease ? text + " by a lease" : text;
+  switch (left->by) {
+    case Bound::kSteps: return text;
+    case Bound::kPrediction: return text + ", as predicted";
+    case Bound::kTimeLimit: return text + " by its time limit";
+    case Bound::kLease: return text + " by a lease";
+  }
+  return text;
 }
 
 std::string LeaseWarning(const State& state, const Job& job, const Now& now) {

@@ -374,8 +374,9 @@ JobProgress Progress(const Job& job);
 std::optional<double> RemainingSeconds(const State& state, const Job& job, const Now& now);
 
 // How long the job's live attempt goes on, by what comes first. That is its last step
-// (RemainingSeconds), or its end by its time limit or for a lease.
-enum class Bound { kSteps, kTimeLimit, kLease };
+// (RemainingSeconds; as predicted before that is known), or its end by its time limit or for a
+// lease.
+enum class Bound { kSteps, kPrediction, kTimeLimit, kLease };
 struct TimeLeft {
   double seconds = 0;
   Bound by = Bound::kSteps;

@@ -175,6 +175,17 @@ TEST_F(CompareTest, DefinitionsAreThoseOfTheSectionsThatAreShown) {
   EXPECT_TRUE(says("time", "speed-up: samples/s"));
   EXPECT_FALSE(says("time", "memory: the worst rank's"));
   EXPECT_TRUE(says("time", "* best of the runs"));
+  EXPECT_FALSE(says("outcome", "* best of the runs"));
+}
+
+TEST_F(CompareTest, WarningsAreThoseOfTheSectionsThatAreShown) {
+  const auto warns = [&](const std::string& only) {
+    return Trainctl({"compare", "--only", only}).out.find("Not comparable") != std::string::npos;
+  };
+  EXPECT_TRUE(warns("memory"));
+  EXPECT_FALSE(warns("loss,outcome"));
+  coordinator_.comparison.mutable_warning_sections(0)->clear_sections();
+  EXPECT_TRUE(warns("loss,outcome")) << "it is of all";
 }
 
 TEST_F(CompareTest, ASpreadsheetMayHaveALineAJob) {

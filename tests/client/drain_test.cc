@@ -15,12 +15,15 @@ TEST_F(DrainTest, DrainSaysWhatStillRunsThere) {
   EXPECT_EQ(drained.code, kExitOk);
   EXPECT_EQ(drained.out, "Drained a: nothing new is placed there. Still there: j7\n");
   EXPECT_EQ(coordinator_.workers[1].drain().reason(), "a fan is broken");
+  const Json again = Json::parse(Trainctl({"drain", "a", "-o", "json"}).out);
+  EXPECT_EQ(again["drained"], Json::array({{{"target", "a"}, {"jobs", {"j7"}}}}));
   EXPECT_FALSE(coordinator_.workers[2].has_drain());
   const Json worker = Json::parse(Trainctl({"workers", "-o", "json"}).out)["workers"][0];
   EXPECT_EQ(worker["drain"]["target"], "a");
   EXPECT_NE(Trainctl({"status"}).out.find("2 drained"), std::string::npos);
   EXPECT_EQ(Trainctl({"undrain", "a"}).out, "Undrained a. Ended:\n  the drain of a\n");
   EXPECT_EQ(Trainctl({"undrain", "a"}).out, "Nothing kept jobs away from a.\n");
+  EXPECT_EQ(Trainctl({"undrain", "a", "-o", "name"}).out, "a\n");
   EXPECT_FALSE(coordinator_.workers[0].has_drain());
   EXPECT_EQ(Trainctl({"drain", "c"}).code, kExitNotFound);
 }

@@ -461,6 +461,19 @@ v1::WorkerView CpuWorker(const std::string& name, const std::string& state) {
   return worker;
 }
 
+v1::WorkerView GpuWorker(const std::string& name, const std::string& state, double utilization) {
+  v1::WorkerView worker = CpuWorker(name, state);
+  worker.mutable_device()->set_kind("cuda");
+  worker.mutable_device()->set_name("NVIDIA H200");
+  worker.mutable_device()->set_memory_bytes(int64_t{140} << 30);
+  v1::DeviceSample* sample = worker.mutable_device_sample();
+  sample->set_utilization_percent(utilization);
+  sample->set_memory_used_bytes(int64_t{44} << 30);
+  sample->set_power_watts(612);
+  sample->set_temperature_celsius(61);
+  return worker;
+}
+
 v1::LogChunk Chunk(int64_t rank, const std::string& data) {
   v1::LogChunk chunk;
   chunk.set_rank(rank);

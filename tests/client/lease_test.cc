@@ -74,7 +74,7 @@ TEST_F(LeaseTest, CreateSaysWhichDevicesFromWhenToWhen) {
   EXPECT_EQ(lease["name"], "lab2");
   EXPECT_EQ(lease["devices"][1], "a/1");
   EXPECT_EQ(Trainctl({"lease", "calendar"}).out,
-            "Tue 2026-12-01\n  15:30–18:30  lab2, ann: a/0 a/1\n");
+            "Tue 2026-12-01, TST (UTC+01:30)\n  15:30–18:30  lab2, ann: a/0 a/1\n");
   const std::string ics = Trainctl({"lease", "calendar", "--ics"}).out;
   EXPECT_NE(ics.find("DTSTART:20261201T140000Z\r\nDTEND:20261201T170000Z\r\n"), std::string::npos)
       << ics;

@@ -97,10 +97,21 @@ TEST(LabText, SaysWhetherItFitsAndWhatIsNotCounted) {
             "1 h predicted for 2 experiments on 2 devices; fits 3 h; 1 experiment of unknown time "
             "not counted; "
             "1 experiment would be refused and not counted");
+  EXPECT_NE(LabText(lab, 3 * 3600, ", which the lease has left")
+                .find("; fits 3 h, which the lease "
+                      "has left; 1 experiment"),
+            std::string::npos);
   EXPECT_EQ(LabText(PredictLab({Taking(3600)}), 1800),
             "1 h predicted for 1 experiment on 1 device; does not fit 30 min");
   EXPECT_EQ(LabText(PredictLab({unknown}), std::nullopt),
             "not predicted; 1 experiment of unknown time not counted");
+}
+
+TEST(LabText, ExperimentsOneBehindTheOtherTakeTheSameDevice) {
+  EXPECT_EQ(PredictLab({Taking(60), Taking(60)}).used, 2);
+  const LabTime lab = PredictLab({Taking(60), Taking(60)}, 1);
+  EXPECT_EQ(lab.used, 1);
+  EXPECT_EQ(lab.seconds, 120);
 }
 
 TEST(GradientsText, SaysWhichWayAndWhatItCosts) {

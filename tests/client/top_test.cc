@@ -1,26 +1,12 @@
 #include "client/exit_code.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
-#include "client/top/bsc_table.h"
 #include "client/top/picture.h"
 #include "tests/client/client_test.h"
 #include "tests/client/golden.h"
 
 namespace trainctl::client {
 namespace {
-
-v1::WorkerView GpuWorker(const std::string& name, const std::string& state, double utilization) {
-  v1::WorkerView worker = CpuWorker(name, state);
-  worker.mutable_device()->set_kind("cuda");
-  worker.mutable_device()->set_name("NVIDIA H200");
-  worker.mutable_device()->set_memory_bytes(int64_t{140} << 30);
-  v1::DeviceSample* sample = worker.mutable_device_sample();
-  sample->set_utilization_percent(utilization);
-  sample->set_memory_used_bytes(int64_t{44} << 30);
-  sample->set_power_watts(612);
-  sample->set_temperature_celsius(61);
-  return worker;
-}
 
 v1::JobView QueuedJob(const std::string& id, int64_t priority) {
   v1::JobView job;
@@ -150,28 +136,6 @@ TEST(TopPicture, AnEmptySiteSaysSo) {
   const std::string text = Text(Shown(SiteViewOf("s", 1, {}, {}), {}));
   EXPECT_NE(text.find("no workers: jobs stay queued"), std::string::npos);
   EXPECT_NE(text.find("no jobs"), std::string::npos);
-}
-
-// ---- the columns of BSC ----
-
-TEST(BscColumns, HaveANodeARowAndItsGpusBesideIt) {
-  SiteView site;
-  site.workers = {GpuWorker("alpha/0", "BUSY", 98), GpuWorker("alpha/1", "READY", 0),
-                  CpuWorker("beta/0", "READY")};
-  site.workers[1].mutable_device_sample()->set_memory_used_bytes(int64_t{7} << 30);
-  EXPECT_EQ(
-      BscTable(site).Render({}),
-      "NODE   NCPUS  CPU %  AVAIL MEM   FREE MEM  MEM %    POWER  GPU0 %  MEM0 %  GPU1 %  MEM1 %\n"
-      "alpha      8     25  16.00 GiB  12.00 GiB     25  1,224 W      98    31.4       0       5\n"
-      "beta       8     25  16.00 GiB  12.00 GiB     25\n");
-}
-
-TEST(BscColumns, WhatIsNotKnownIsEmpty) {
-  SiteView site;
-  site.workers = {CpuWorker("beta/0", "LOST")};
-  site.workers[0].clear_host_sample();
-  const std::string text = BscTable(site).Render({});
-  EXPECT_EQ(text.substr(text.find('\n') + 1), "beta\n");
 }
 
 // ---- keys ----
@@ -378,15 +342,6 @@ TEST_F(TopTest, BeginsWithTheLastMinutesThatTheCoordinatorKept) {
   Trainctl({"top"});
   EXPECT_TRUE(Has(script_.pictures[0], " ▁█▅ ")) << script_.pictures[0];
   EXPECT_TRUE(Has(Trainctl({"top", "-1"}).out, " ▁█▅ "));
-}
-
-TEST_F(TopTest, PrintsTheColumnsOfBscOnceAndKnowsNoOthers) {
-  const Ended ended = Trainctl({"top", "--columns", "bsc"});
-  EXPECT_EQ(ended.code, kExitOk);
-  EXPECT_EQ(ended.out.find("NODE "), 0u) << ended.out;
-  const Ended other = Trainctl({"top", "--columns", "slurm"});
-  EXPECT_EQ(other.code, kExitUsage);
-  EXPECT_NE(other.err.find("top --columns slurm: the set that is known is bsc"), std::string::npos);
 }
 
 TEST_F(TopTest, AFilterHidesJobsAndTheSelectionFollows) {

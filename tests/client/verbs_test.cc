@@ -344,6 +344,8 @@ TEST_F(VerbsTest, FenceAsksWhetherItIsCertain) {
   EXPECT_TRUE(coordinator_.fenced.empty());
   EXPECT_EQ(Trainctl({"fence", "a/0", "--yes"}).code, kExitOk);
   EXPECT_EQ(coordinator_.fenced, std::vector<std::string>{"a/0"});
+  const Json json = Json::parse(Trainctl({"fence", "a/0", "--yes", "-o", "json"}).out);
+  EXPECT_EQ(json["fenced"], Json::array({{{"worker", "a/0"}}}));
 }
 
 TEST_F(VerbsTest, FenceRefusesAWorkerThatIsThere) {
