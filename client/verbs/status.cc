@@ -85,8 +85,8 @@ class Status : public Verb {
     filter_.Declare(arguments);
     arguments.Number("-n,--limit", "N", &limit_, "the newest N jobs", /*least=*/1);
     arguments.Remark(
-        "LEFT is how long a running job goes on: by the pace of its steps, as predicted before the "
-        "first of them, or by its time limit or a lease, whichever comes first.");
+        "LEFT is how long a running job goes on: by the pace of its steps, before them as "
+        "predicted. Its time limit or a lease may come first.");
   }
 
   int Run(Context& context) override {

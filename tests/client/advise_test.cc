@@ -302,7 +302,7 @@ TEST_F(AdviseTest, DrawnItHasTheFrontByNumberAndTheLimit) {
 
 TEST_F(AdviseTest, WithoutASiteThereIsNoAdvice) {
   coordinator_.unreachable = true;
-  EXPECT_NE(Trainctl({"advise", File()}).code, kExitOk);
+  EXPECT_EQ(Trainctl({"advise", File()}).code, kExitUnreachable);
 }
 
 // Each way's own prediction stands beside its own measurement.

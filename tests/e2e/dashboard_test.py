@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import shlex
 import unittest
 
 from cluster import endless_job, tiny_job
@@ -421,6 +422,10 @@ class DashboardTest(DashboardCase):
         self.assertEqual(
             [row[-1] for row in shown[:-1]], [way["overrides"] or "(none)" for way in ways]
         )
+        for row in shown[:-1]:
+            pasted = [] if row[-1] == "(none)" else shlex.split(row[-1])
+            tried = self.trainctl("submit", self.dir / "tiny.json", *pasted, "--dry-run")
+            self.assertEqual(tried.returncode, 0, (row[-1], tried.stderr))
         self.assertEqual(shown[-1][0], "as it is")
         self.assertIn("limit", self.browser.text("#ways figcaption"))
         self.keep_picture("advice")

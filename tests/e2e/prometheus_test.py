@@ -1,6 +1,7 @@
 """/metrics as Debian's own Prometheus takes it."""
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -75,9 +76,14 @@ class PrometheusTest(ClusterTest):
         self.assertEqual(ended, {"trainctl SUCCEEDED": 1})
         self.assertEqual(sum(self.wait_for("trainctl_devices").values()), self.WORKERS)
         dashboard = json.loads((TOP / "deploy" / "grafana" / "trainctl.json").read_text())
+        with urllib.request.urlopen(f"http://{self.target}/metrics") as answer:
+            exported = set(re.findall(r"^# TYPE (\w+)", answer.read().decode(), re.MULTILINE))
         for panel in dashboard["panels"]:
             for target in panel["targets"]:
                 with self.subTest(panel["title"]):
+                    named = set(re.findall(r"trainctl_\w+?(?=_bucket|\b)", target["expr"]))
+                    self.assertTrue(named)
+                    self.assertLessEqual(named, exported)
                     if "_gpu_" not in target["expr"]:  # of CPU slots there is none
                         self.wait_for(target["expr"])
 

@@ -171,6 +171,7 @@ class TopTest(ClusterTest):
         self.eventually("it runs", SECONDS, lambda: self.job(job)["state"] == "RUNNING")
         for options in ((), ("--job", job)):
             busy = self.bytes_of_top(6, *options)
+            self.assertGreater(busy, first + 200, "what runs is drawn anew")
             self.assertLess(busy, 6 * 20_000)
         self.trainctl("cancel", job)
 

@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 import shutil
 import subprocess
 import unittest
@@ -70,7 +71,14 @@ class Verbs(SharedClusterTest):
     def test_pages_are_printed_by_a_real_chromium(self):
         job = self.succeeded()
         verbs = (("compare", "table.pdf"), ("report", "report.pdf"))
-        self.expect_files_made(job["id"], self.dir / "a folder & more", verbs, b"%PDF")
+        folder = self.dir / "a folder & more"
+        self.expect_files_made(job["id"], folder, verbs, b"%PDF")
+        for verb, name in verbs:
+            page = folder / f"{verb}.html"
+            self.assertEqual(self.trainctl(verb, job["id"], "-o", page).returncode, 0)
+            title = re.search("<title>(.+?)</title>", page.read_text())[1]
+            written = title.replace("(", r"\(").replace(")", r"\)")
+            self.assertIn(f"/Title ({written})".encode(), (folder / name).read_bytes())
 
     def test_a_saved_model_is_listed_and_copied(self):
         job_id, out = self.saved_job()

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "server/web/assets.h"
 #include "server/web/server.h"
 #include "tests/rpc/test_site.h"
 #include "tests/web/http_client.h"
@@ -64,19 +65,21 @@ TEST(Web, APageComesWithHeadersThatLetNothingElseIn) {
 
 TEST(Web, WhatThePagesNameIsThereAndSmall) {
   const TestSite site;
-  size_t bytes = Get(site.dashboard(), "/assets/chart.js").body.size();
+  size_t bytes = 0;
+  for (const web::Asset& asset : web::Assets()) {
+    bytes += asset.text.size();
+    if (asset.name == "chart.js") continue;  // Debian's
+    for (const char* danger :
+         {" style=\"", " onclick=", "innerHTML", "insertAdjacentHTML", "eval("})
+      EXPECT_EQ(asset.text.find(danger), std::string_view::npos) << asset.name << ": " << danger;
+  }
+  EXPECT_LE(bytes, 400'000u);
   for (const char* target :
        {"/", "/job?job=j1", "/compare", "/assets/style.css", "/assets/icon.svg",
         "/assets/common.js", "/assets/charts.js", "/assets/site.js", "/assets/job.js",
-        "/assets/compare.js", "/lab?group=g1", "/queue", "/assets/lab.js", "/assets/queue.js"}) {
-    const Reply reply = Get(site.dashboard(), target);
-    EXPECT_EQ(reply.status, 200) << target;
-    for (const char* danger :
-         {" style=\"", " onclick=", "innerHTML", "insertAdjacentHTML", "eval("})
-      EXPECT_EQ(reply.body.find(danger), std::string::npos) << target << ": " << danger;
-    bytes += reply.body.size();
-  }
-  EXPECT_LE(bytes, 400'000u);
+        "/assets/compare.js", "/lab?group=g1", "/queue", "/assets/lab.js", "/assets/queue.js",
+        "/assets/sign-in.js"})
+    EXPECT_EQ(Get(site.dashboard(), target).status, 200) << target;
   EXPECT_EQ(Get(site.dashboard(), "/assets/../secret").status, 404);
   EXPECT_EQ(Get(site.dashboard(), "/nothing").status, 404);
 }

@@ -97,9 +97,8 @@ base::Status InspectData(const job::JobSpec& job, const std::string& directory,
   inspection->untrained_rows = of_all(std::ranges::count_if(
       dataset->rows, [&](const Row& row) { return TrainedTokensOf(*dataset, row) == 0; }));
   if (!IsCutAnyway(job.data.format)) {
-    inspection->full_rows = of_all(std::ranges::count_if(dataset->rows, [&](const Row& row) {
-      return row.length == dataset->max_seq_length;
-    }));
+    inspection->full_rows = of_all(std::ranges::count_if(
+        dataset->rows, [&](const Row& row) { return row.length == dataset->max_seq_length; }));
   }
   // Whether or not this job packs: another of the same data may.
   if (job.data.format != job::DataFormat::kCaptions) {
