@@ -220,7 +220,7 @@ base::Result<Restored> RestoreBackup(const Restoration& wish) {
   if (const auto regular = base::OpenRegular(wish.file); !regular) return regular.error();
   if (const base::Status folder = PrepareFolder(wish.directory, Place::kLocal); !folder)
     return folder.error();
-  auto lock = LockFile::Take(wish.directory + "/coordinator.lock");
+  auto lock = LockFile::Take(LockPath(wish.directory));
   if (!lock) return lock.error();
   const std::string path = DatabasePath(wish.directory), partial = path + ".partial";
   if (const base::Status free = CheckNoDatabase(path); !free) return free.error();

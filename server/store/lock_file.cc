@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "common/base/error_number.h"
+#include "common/base/site_folder.h"
 
 namespace trainctl::store {
 namespace {
@@ -27,6 +28,10 @@ bool WriteOwner(int descriptor) {
 }
 
 }  // namespace
+
+std::string LockPath(const std::string& directory) {
+  return directory + "/" + base::kCoordinatorLock;
+}
 
 base::Result<std::unique_ptr<LockFile>> LockFile::Take(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -9,6 +9,8 @@
 
 namespace trainctl::store {
 
+std::string LockPath(const std::string& directory);  // of the coordinator's folder
+
 class LockFile {
  public:
   // kConflict: another process has it, with its pid. kIo.

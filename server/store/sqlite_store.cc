@@ -59,7 +59,7 @@ std::string DatabasePath(const std::string& directory) { return directory + "/co
 base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& directory, Place place) {
   base::Status folder = PrepareFolder(directory, place);
   if (!folder.ok()) return folder.error();
-  auto lock = LockFile::Take(directory + "/coordinator.lock");
+  auto lock = LockFile::Take(LockPath(directory));
   if (!lock.ok()) return lock.error();
   auto database = Database::Open(DatabasePath(directory), Database::Mode::kWrite);
   if (!database.ok()) return database.error();

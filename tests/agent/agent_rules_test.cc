@@ -87,6 +87,17 @@ TEST_F(AgentRulesTest, ARankThatWouldWriteOutsideIsNotStarted) {
                     HasSubstr("may write here: " + folder_.path() + "/anna")));
 }
 
+TEST_F(AgentRulesTest, ARankThatWouldWriteInTheWorkersOwnFolderIsNotStarted) {
+  options_.rules = {};
+  job::RankPlan plan = PlanOf("anna", "/anna/rows.json");
+  plan.job.output = {.dir = options_.directory + "/ranks", .save = job::Save::kFinal};
+  const auto failure = FailureOf(job::ToJson(plan));
+  EXPECT_THAT(failure.message,
+              AllOf(HasSubstr("output.dir: " + options_.directory + "/ranks lies within "),
+                    HasSubstr("a worker's own folder: name another one")));
+  EXPECT_FALSE(failure.worker_fault) << "another try would end the same";
+}
+
 TEST_F(AgentRulesTest, JobsOfOthersAreNotStarted) {
   options_.rules.owners = {"bob"};
   const auto failure = FailureOf(job::ToJson(PlanOf("anna", "/anna/rows.json")));
@@ -105,6 +116,18 @@ TEST_F(AgentRulesTest, AnInspectionRefusesWhatLiesOutside) {
   StartAgent();
   const auto result = Inspect(PlanOf("anna", "/bob/rows.json"));
   EXPECT_THAT(result.error(), HasSubstr("data.path: " + Outside("/bob/rows.json")));
+  EXPECT_FALSE(result.unavailable()) << "it is the job's fault";
+}
+
+TEST_F(AgentRulesTest, AnInspectionRefusesAnOutputInTheWorkersOwnFolder) {
+  options_.rules = {};
+  StartAgent();
+  job::RankPlan plan = PlanOf("anna", "/anna/rows.json");
+  std::filesystem::create_directory_symlink(options_.directory, folder_.path() + "/link");
+  plan.job.output = {.dir = folder_.path() + "/link/ranks", .save = job::Save::kFinal};
+  const auto result = Inspect(plan);
+  EXPECT_THAT(result.error(),
+              HasSubstr("output.dir: " + options_.directory + "/ranks lies within"));
   EXPECT_FALSE(result.unavailable()) << "it is the job's fault";
 }
 

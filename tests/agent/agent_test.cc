@@ -227,12 +227,22 @@ TEST_F(AgentTest, AShimThatCannotRunIsALaunchFailureWithItsWords) {
 TEST_F(AgentTest, AFolderThatCannotBeMadeIsALaunchFailure) {
   StartAgent();
   coordinator_.Await("hello", [](const auto& told) { return !told.hellos.empty(); });
-  std::filesystem::remove_all(options_.directory + "/ranks");
-  ASSERT_TRUE(base::WriteFileAtomically(options_.directory + "/ranks", "in the way"));
+  const std::string ranks = options_.directory + "/ranks";
+  AwaitThat("its place, which the worker fills too", [&] {
+    std::filesystem::remove_all(ranks);
+    return base::WriteFileAtomically(ranks, "in the way").ok();
+  });
   coordinator_.Start(kRank0, Plan("exit 0"));
   const auto failure = std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0));
   EXPECT_THAT(failure.message, HasSubstr("cannot make the rank's folder"));
   EXPECT_TRUE(failure.worker_fault);
+}
+
+TEST_F(AgentTest, AFolderOfRanksThatSomebodyRemovedIsMadeAgain) {
+  StartAgent();
+  coordinator_.Await("hello", [](const auto& told) { return !told.hellos.empty(); });
+  std::filesystem::remove_all(options_.directory + "/ranks");
+  AwaitThat("it is back", [&] { return std::filesystem::exists(options_.directory + "/ranks"); });
 }
 
 TEST_F(AgentTest, APlanThatCannotBeReadIsALaunchFailure) {

@@ -52,6 +52,15 @@ TEST_F(LaunchAbilityTest, NeedsAFolderThatCanBeWritten) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path() + "/ranks")) << "it leaves nothing behind";
 }
 
+TEST_F(LaunchAbilityTest, AFolderOfRanksThatSomebodyRemovedIsMadeAgain) {
+  using enum std::filesystem::perms;
+  const std::string ranks = folder_.path() + "/ranks";
+  std::filesystem::permissions(folder_.path(), owner_all | group_exec | others_exec);
+  std::filesystem::remove_all(ranks);
+  EXPECT_THAT(ability_.WhyNot(), IsEmpty());
+  EXPECT_EQ(std::filesystem::status(ranks).permissions(), owner_all | group_exec | others_exec);
+}
+
 TEST_F(LaunchAbilityTest, NeedsRoomOnTheDisk) {
   const tests::SmallDisk disk(folder_.path(), 2048);
   if (!disk.mounted()) GTEST_SKIP() << "no file system can be mounted here";

@@ -10,6 +10,7 @@
 
 #include "common/base/file.h"
 #include "common/base/saved_folder.h"
+#include "common/base/site_folder.h"
 #include "common/job/output_folder.h"
 #include "common/rank/run_names.h"
 #include "tests/shim/temp_folder.h"
@@ -100,6 +101,21 @@ TEST_F(OutputRemoverTest, AHostThatSharesTheFolderFindsItGone) {
   const job::RemovalAnswer again = Remove();
   EXPECT_EQ(again.files, 0);
   EXPECT_THAT(Texts(again), IsEmpty());
+}
+
+TEST_F(OutputRemoverTest, NothingGoesOfAFolderOfTheSiteItself) {
+  std::ofstream(folder_.path() + "/" + base::kWorkerLock);
+  const std::vector<std::string> before = Files();
+  EXPECT_EQ(Refusal().code, base::Code::kDenied);
+  EXPECT_THAT(Refusal().message, HasSubstr("a worker's own folder"));
+  EXPECT_EQ(Files(), before);
+}
+
+TEST_F(OutputRemoverTest, AFolderBesideTheSitesOwnGoes) {
+  fs::create_directory(folder_.path() + "/worker-0");
+  std::ofstream(folder_.path() + "/worker-0/" + base::kWorkerLock);
+  Remove();
+  EXPECT_FALSE(fs::exists(out_));
 }
 
 TEST_F(OutputRemoverTest, ALookTellsWhatWouldGoAndRemovesNothing) {

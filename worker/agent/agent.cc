@@ -206,6 +206,8 @@ void Agent::Welcomed(const v1::CoordinatorMessage& message) {
 void Agent::StartRank(const job::RankKey& key, const v1::StartRank& message) {
   if (Find(key)) return;  // said again after a reconnect
   spdlog::info("{}: starting", job::ToString(key));
+  if (const base::Status kept = KeepRanksFolder(options_.directory); !kept)
+    spdlog::error("{}", kept.error().message);
   const std::optional<job::DeviceSample> gpu =
       SampleUsage().gpu;  // and the host's CPU time counts from here
   HeldRank::Launch launch{.host = options_.host,

@@ -10,6 +10,7 @@
 
 #include "common/base/file.h"
 #include "common/base/size.h"
+#include "worker/agent/worker_folder.h"
 
 namespace trainctl::agent {
 namespace {
@@ -52,6 +53,7 @@ void LaunchAbility::Succeeded() {
 }
 
 std::string LaunchAbility::WhyNot() {
+  if (const base::Status kept = KeepRanksFolder(directory_); !kept) return kept.error().message;
   const std::string folder = directory_ + "/ranks";
   if (std::string why = WhyNoRoom(folder); !why.empty()) return why;
   if (why_.empty()) return "";

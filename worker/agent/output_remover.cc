@@ -19,6 +19,7 @@
 #include "common/base/file.h"
 #include "common/base/open_beneath.h"
 #include "common/base/saved_folder.h"
+#include "common/base/site_folder.h"
 #include "common/job/output_folder.h"
 #include "common/rank/run_names.h"
 #include "worker/agent/owner_rights.h"
@@ -41,6 +42,11 @@ std::string Above(const std::string& path) {
 
 std::string In(const std::string& folder, const std::string& name) {
   return folder == "." ? name : folder + "/" + name;
+}
+
+// By which the opened one itself is reached, whatever its name leads to by now.
+std::string OpenedPath(const base::Descriptor& opened) {
+  return "/proc/self/fd/" + std::to_string(opened.get());
 }
 
 struct CloseFolder {
@@ -67,8 +73,7 @@ std::vector<std::string> NamesIn(const base::Descriptor& root, const std::string
 std::string TextOf(const base::Descriptor& root, const std::string& path) {
   const base::Descriptor opened = base::OpenBeneath(root, path, O_PATH);
   if (!opened.open()) return "";
-  const auto text =
-      base::ReadRegularFile("/proc/self/fd/" + std::to_string(opened.get()), base::kMaxRecordBytes);
+  const auto text = base::ReadRegularFile(OpenedPath(opened), base::kMaxRecordBytes);
   return text ? *text : "";
 }
 
@@ -80,7 +85,7 @@ class Removal {
       : question_(question),
         path_(job::NormalFolder(question.path)),
         folder_(std::move(folder)),
-        opened_path_("/proc/self/fd/" + std::to_string(folder_.get())) {}
+        opened_path_(OpenedPath(folder_)) {}
 
   // may_remove: the folder itself, once it is empty.
   base::Result<job::RemovalAnswer> Run(const std::function<bool(const std::string&)>& may_remove) {
@@ -365,6 +370,8 @@ base::Result<job::RemovalAnswer> RemoveOutputs(const job::RemovalQuestion& quest
   const base::Status within =
       base::CheckWithin(folder, question.path, base::FileUse::kWrite, *roots);
   if (!within) return within.error();
+  const base::Status is_jobs = base::CheckNoSiteFolder(OpenedPath(folder));
+  if (!is_jobs) return is_jobs.error();
   // A root itself stays: what holds it is no place for this job to write.
   return Removal(question, std::move(folder)).Run([&](const std::string& opened) {
     std::error_code error;

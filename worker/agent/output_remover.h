@@ -14,10 +14,11 @@
 namespace trainctl::agent {
 
 // A folder that is gone has nothing of the job, which is no error. kInvalid: a record is damaged,
-// or the owner's jobs don't run here. kDenied: the folder lies outside of what they may write.
-// kConflict: another job owns it. kIo: something can't be looked at or removed; what was removed
-// before that is gone, and the same question removes the others. Blocks. Where ranks run as their
-// owners, the calling thread has the owner's rights to files from then on.
+// or the owner's jobs don't run here. kDenied: the folder lies outside of what they may write, or
+// is of the site itself (common/base/site_folder.h). kConflict: another job owns it. kIo: something
+// can't be looked at or removed; what was removed before that is gone, and the same question
+// removes the others. Blocks. Where ranks run as their owners, the calling thread has the owner's
+// rights to files from then on.
 base::Result<job::RemovalAnswer> RemoveOutputs(const job::RemovalQuestion& question,
                                                const job::HostRules& rules = {});
 

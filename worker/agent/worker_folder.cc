@@ -15,6 +15,7 @@
 
 #include "common/base/error_number.h"
 #include "common/base/file.h"
+#include "common/base/site_folder.h"
 
 namespace trainctl::agent {
 namespace {
@@ -25,7 +26,7 @@ base::Result<base::Descriptor> LockDirectory(const std::string& directory) {
   if (error)
     return base::Error{base::Code::kIo,
                        "cannot make the worker's directory " + directory + ": " + error.message()};
-  const std::string path = directory + "/worker.lock";
+  const std::string path = directory + "/" + base::kWorkerLock;
   base::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.open()) return base::OsError("cannot open " + path, errno);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
@@ -75,6 +76,16 @@ base::Result<WorkerFolder> TakeFolder(const std::string& directory, const std::s
   if (const base::Status written = base::WriteFileAtomically(path, json.dump() + "\n"); !written)
     spdlog::warn("this worker's identity lasts until its end only: {}", written.error().message);
   return WorkerFolder{std::move(*lock), fresh};
+}
+
+base::Status KeepRanksFolder(const std::string& directory) {
+  namespace fs = std::filesystem;
+  const std::string ranks = directory + "/ranks";
+  std::error_code error;
+  if (fs::create_directory(ranks, error))
+    fs::permissions(ranks, fs::status(directory, error).permissions(), error);
+  if (!error) return base::Ok{};
+  return base::Error{base::Code::kIo, "cannot make " + ranks + ": " + error.message()};
 }
 
 base::Status OpenWayToRanks(const std::string& directory) {

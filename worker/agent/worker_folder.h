@@ -20,6 +20,10 @@ struct WorkerFolder {
 // kIo: it can't be used. An identity that can't be stored lasts for this process only.
 base::Result<WorkerFolder> TakeFolder(const std::string& directory, const std::string& fresh);
 
+// Makes the folder of the ranks' folders again where somebody removed it, with the rights of the
+// worker's own. kIo.
+base::Status KeepRanksFolder(const std::string& directory);
+
 // Where ranks run as their owners: everybody may pass through to the ranks' folders, and see what
 // is there by no other name. kIo.
 base::Status OpenWayToRanks(const std::string& directory);

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "common/base/error_number.h"
+#include "common/base/site_folder.h"
 #include "common/base/unix_account.h"
 
 namespace trainctl::shim {
@@ -101,13 +102,15 @@ base::Result<base::UnixAccount> BecomeUser(const RankUser& user, pid_t shim) {
                        errno);
 }
 
-// Ends this process at the first path that is missing, or lies outside of the roots.
+// Ends this process at the first path that is missing, or lies outside of the roots, or would be
+// written among the site's own files.
 void CheckPaths(const ChildEnds& ends, const LaunchPaths& paths) {
   for (size_t i = 0; i < paths.named.size(); ++i) {
     const LaunchPaths::Named& named = paths.named[i];
     const int path = static_cast<int>(i);
-    if (const base::Status within = CheckWithin(named.path, named.use, paths.roots); !within)
-      FailWith(ends, within.error(), path);
+    base::Status within = CheckWithin(named.path, named.use, paths.roots);
+    if (within && named.use == base::FileUse::kWrite) within = base::CheckNoSiteFolder(named.path);
+    if (!within) FailWith(ends, within.error(), path);
     if (named.needed && ::access(named.path.c_str(), F_OK) != 0)
       Fail(ends, {.error = errno, .path = path});
   }
