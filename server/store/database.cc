@@ -1,10 +1,11 @@
 #include "server/store/database.h"
 
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <unistd.h>
+
+#include <utility>
 
 #include "server/store/write_ahead_log.h"
+#include "server/store/writer_lock.h"
 
 namespace trainctl::store {
 namespace {
@@ -56,12 +57,13 @@ std::string Damaged(const std::string& what) {
 }
 
 base::Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Mode mode) {
+  std::unique_ptr<Database> database(new Database(path));
   if (mode == Mode::kWrite) {
-    // SQLite would make it readable for everyone; its log and index files are made alike.
-    close(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    base::Result<base::Descriptor> lock = LockForWriting(path);
+    if (!lock) return lock.error();
+    database->lock_ = std::move(*lock);
     if (const base::Status whole = CheckWriteAheadLog(path); !whole) return whole.error();
   }
-  std::unique_ptr<Database> database(new Database(path));
   const int access =
       mode == Mode::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   const int code = sqlite3_open_v2(path.c_str(), &database->handle_,

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/descriptor.h"
 #include "common/base/result.h"
 #include "server/store/statement.h"
 
@@ -22,7 +23,8 @@ class Database {
   // kCopy reads, and may write other files.
   enum class Mode { kWrite, kRead, kCopy };
 
-  // kWrite makes the file where it is missing. kNotFound, kExhausted, kIo.
+  // kWrite makes the file where it is missing. kConflict: another connection writes to it.
+  // kNotFound, kExhausted, kIo.
   static base::Result<std::unique_ptr<Database>> Open(const std::string& path, Mode mode);
   ~Database();
   Database(const Database&) = delete;
@@ -51,6 +53,7 @@ class Database {
   explicit Database(std::string path) : path_(std::move(path)) {}
 
   std::string path_;
+  base::Descriptor lock_;  // of kWrite; closed behind the connection
   sqlite3* handle_ = nullptr;
   base::Status status_ = base::Ok{};
   std::map<std::string, std::unique_ptr<Statement>, std::less<>> statements_;  // by their SQL

@@ -2,8 +2,8 @@
 //
 //   durability  WAL, synchronous=FULL: Apply returns after the fsync. mmap_size=0.
 //   one writer  exactly one connection writes and checkpoints: SQLite before 3.51.3 can corrupt a
-//               WAL database otherwise. The folder is locked against a second coordinator, and
-//               Readers' connections are read-only.
+//               WAL database otherwise. The folder and the file are locked against a second
+//               coordinator, and Readers' connections are read-only.
 //   place       a local disk: a network file system is refused, since neither its locks nor its
 //               shared memory can be trusted.
 //   upgrades    PRAGMA user_version; before a migration the file is copied beside itself

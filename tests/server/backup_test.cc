@@ -135,7 +135,7 @@ TEST_F(BackupTest, WhatAKillHasLeftIsReplaced) {
 }
 
 TEST_F(BackupTest, IsGivenUpWhenTheCoordinatorStops) {
-  const auto store = FilledSite();
+  FilledSite();
   {
     auto database = Database::Open(File("site/coordinator.db"), Database::Mode::kWrite).value();
     database->Execute(

@@ -96,7 +96,7 @@ void MakeSiteOf(int64_t version, const TemporaryFolder& folder, const TemporaryF
 }
 
 void ExpectNothingLost(const TemporaryFolder& folder, int64_t version) {
-  const auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+  const auto database = Database::Open(folder.database(), Database::Mode::kCopy).value();
   database->Execute("ATTACH '" + folder.database() + ".v" + std::to_string(version) +
                     ".bak' AS other");
   for (const std::string& table : Tables(*database, "other")) {
