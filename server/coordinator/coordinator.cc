@@ -30,6 +30,7 @@ base::Status Coordinator::Start() {
   const base::Status loaded = Load();
   if (!loaded) return loaded;
   LookAtClock();
+  FindLogsOfRemovedJobs();
   parts_.loop.Every(kFlushPeriod, [this] { OnFlush(); });
   parts_.loop.Every(kTickPeriod, [this] { OnTick(); });
   return base::Ok{};
@@ -225,6 +226,14 @@ void Coordinator::ThinPoints() {
   }
 }
 
+void Coordinator::FindLogsOfRemovedJobs() {
+  const auto with_logs = parts_.logs.Jobs();
+  const auto removed = with_logs ? parts_.reader.RemovedAmong(*with_logs) : with_logs.error();
+  if (!removed)
+    return parts_.log.Warning("old_logs_not_found", {{"error", removed.error().message}});
+  marked_logs_.assign(removed->begin(), removed->end());
+}
+
 bool Coordinator::FindOldLogs() {
   const base::WallMicros ended_before = parts_.clock.Wall() - *parts_.options.policy.logs_after_us;
   const auto found = parts_.reader.JobsWithOldLogs(ended_before, logs_looked_at_);
@@ -280,9 +289,10 @@ void Coordinator::RemoveMarkedLogs() {
 void Coordinator::RemoveOldLogs() {
   const base::SteadyMicros now = parts_.clock.Steady();
   const bool is_stored = batch_.logs_removed.empty();  // what was marked before
-  if (!parts_.options.policy.logs_after_us || !is_stored) return;
+  if (!is_stored) return;
   RemoveMarkedLogs();
-  if (!marked_logs_.empty() || now < looks_for_logs_next_) return;
+  const bool looks = parts_.options.policy.logs_after_us && now >= looks_for_logs_next_;
+  if (!looks || !marked_logs_.empty()) return;
   if (old_logs_.empty() && !FindOldLogs()) looks_for_logs_next_ = now + kThinningRestMicros;
   for (int64_t turns = kLogRemovalsATick; turns > 0 && !old_logs_.empty(); --turns) {
     MarkLogs(old_logs_.front());

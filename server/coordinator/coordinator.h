@@ -253,8 +253,10 @@ class Coordinator {
   void Apply(core::Event event, Answer committed = {});
   void Drain();
   void ThinPoints();
-  // Of jobs that ended so long ago, in turns that hold back nobody: first it is stored that they
-  // are removed, then they are.
+  // Of jobs that were removed before this start: a kill may have come before their logs went.
+  void FindLogsOfRemovedJobs();
+  // Of those, and of jobs that ended so long ago, in turns that hold back nobody: first it is
+  // stored that they are removed, then they are.
   void RemoveOldLogs();
   // False: all jobs were looked at.
   bool FindOldLogs();
@@ -320,7 +322,7 @@ class Coordinator {
   base::SteadyMicros looks_for_logs_next_ = 0;
   base::JobId logs_looked_at_;           // up to this job
   std::deque<base::JobId> old_logs_;     // found, and not marked yet
-  std::deque<base::JobId> marked_logs_;  // marked on the disk, and not removed yet
+  std::deque<base::JobId> marked_logs_;  // the disk says that they go, and they have not yet
 
   store::Batch batch_;  // rows not committed yet, with what follows their commit
   std::vector<core::Effect> effects_;

@@ -106,7 +106,7 @@ void Coordinator::RemoveJobs(const std::vector<base::JobId>& jobs, const auth::C
   const base::Status over = CheckOver(jobs);
   if (!over) return answer(over.error());
   for (const base::JobId job : jobs) {
-    Audit(caller, "rm", base::ToString(job));
+    Audit(caller, std::string(store::kRemovesJob), base::ToString(job));
     parts_.log.Info("removed", {{"job", base::ToString(job)}, {"user", caller.name}});
   }
   Apply(core::JobsRemoved{jobs}, [this, jobs, answer = std::move(answer)](base::Status status) {

@@ -118,15 +118,21 @@ base::Result<int64_t> LogFiles::End(const job::RankKey& key) {
   return EndOf(**segments);
 }
 
-base::Result<base::JobId> LogFiles::LastJob() const {
-  base::JobId last;
+base::Result<std::set<base::JobId>> LogFiles::Jobs() const {
+  std::set<base::JobId> jobs;
   const base::Status all = EachEntry(folder_, [&](const fs::path& file) {
     const auto job = base::ParseJobId(file.filename().string());
-    if (job && job->value <= kMostJobs) last = std::max(last, *job);
+    if (job && job->value <= kMostJobs) jobs.insert(*job);
     return base::Status(base::Ok{});
   });
   if (!all) return all.error();
-  return last;
+  return jobs;
+}
+
+base::Result<base::JobId> LogFiles::LastJob() const {
+  const base::Result<std::set<base::JobId>> jobs = Jobs();
+  if (!jobs) return jobs.error();
+  return jobs->empty() ? base::JobId() : *jobs->rbegin();
 }
 
 base::Result<bool> LogFiles::Has(base::JobId job) const {

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,7 +64,9 @@ class LogFiles {
   // are. Empty data: the end is reached.
   base::Result<Piece> Read(const job::RankKey& key, int64_t offset, int64_t max_bytes);
 
-  // The highest number of a job that has a folder here; 0: none has one.
+  // The jobs that have a folder here.
+  base::Result<std::set<base::JobId>> Jobs() const;
+  // The one of them with the highest number; 0: there is none.
   base::Result<base::JobId> LastJob() const;
   // Whether anything is kept of the job's ranks.
   base::Result<bool> Has(base::JobId job) const;

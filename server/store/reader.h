@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -117,6 +118,10 @@ class Reader {
   };
   virtual base::Result<OldLogs> JobsWithOldLogs(base::WallMicros ended_before,
                                                 base::JobId behind) = 0;
+
+  // Those of them that somebody has removed, as the audit log says.
+  virtual base::Result<std::vector<base::JobId>> RemovedAmong(
+      const std::set<base::JobId>& jobs) = 0;
 
   // Newest first.
   virtual base::Result<std::vector<StoredJob>> Jobs(const JobFilter& filter) = 0;

@@ -69,6 +69,24 @@ class SqliteReader : public Reader {
     return Answer(std::move(old));
   }
 
+  base::Result<std::vector<base::JobId>> RemovedAmong(const std::set<base::JobId>& jobs) override {
+    std::set<base::JobId> missing;
+    for (const base::JobId job : jobs)
+      if (JobsOf("SELECT id FROM jobs WHERE id = ?", job.value).empty()) missing.insert(job);
+    std::vector<base::JobId> removed;
+    if (missing.empty()) return Answer(std::move(removed));
+    Statement& statement =
+        Query("SELECT subject FROM audit WHERE action = ? AND verdict = 'accepted'");
+    statement.Put(kRemovesJob);
+    while (statement.Next()) {
+      std::string subject;
+      statement.Get(subject);
+      const auto job = base::ParseJobId(subject);
+      if (job && missing.contains(*job)) removed.push_back(*job);
+    }
+    return Answer(std::move(removed));
+  }
+
   base::Result<std::vector<StoredJob>> Jobs(const JobFilter& filter) override {
     Statement statement(*database_, JobsSql(filter));
     if (filter.ended_before > 0) statement.Put(filter.ended_before);

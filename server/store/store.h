@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -21,6 +22,8 @@
 namespace trainctl::store {
 
 // Append-only: who did what.
+inline constexpr std::string_view kRemovesJob = "rm";  // the action; its subject is the job
+
 struct AuditRow {
   base::WallMicros at = 0;
   std::string actor;

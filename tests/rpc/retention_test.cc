@@ -130,5 +130,45 @@ TEST(OldLogs, NothingIsRemovedBeforeItIsStoredThatItIs) {
   loop.Stop();
 }
 
+// j1 is there, j2 was removed, and of j3 nobody knows: an older database may lie here.
+TEST(RemovedJobs, LogsThatAKillLeftGoAtTheNextStart) {
+  const rpc_test::TemporaryFolder folder;
+  const auto sqlite = store::OpenSqliteStore(folder.path()).value();
+  const auto reader = store::OpenSqliteReader(folder.path()).value();
+  base::FakeClock clock;
+  LogFiles logs(folder.path() + "/logs");
+  rpc_test::QuietLog log;
+  EventLoop loop;
+  core::JobRow row{.id = {1}, .request_id = "r1"};
+  row.spec = job::FromJson(rpc_test::JobJson("tiny")).value();
+  store::Batch batch{{core::SubmissionRow{"r1"}, row, core::UpdateJob{{1}, {}}}, {}};
+  batch.audit.push_back({.action = "submit", .subject = "j3"});
+  for (const char* job : {"j1", "j2"})
+    batch.audit.push_back({.action = std::string(store::kRemovesJob), .subject = job});
+  ASSERT_TRUE(sqlite->Apply(batch).ok());
+  for (const int64_t job : {1, 2, 3}) ASSERT_TRUE(logs.Append({{job}, 1, 0}, 0, "a line").ok());
+  ReadThread reads(loop, store::OpenSqliteReader(folder.path()).value());
+  Coordinator coordinator({.loop = loop,
+                           .clock = clock,
+                           .store = *sqlite,
+                           .reader = *reader,
+                           .reads = reads,
+                           .logs = logs,
+                           .log = log,
+                           .options = {}});
+  ASSERT_TRUE(coordinator.Start().ok());
+  loop.Start();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  bool has = true;
+  while (has && std::chrono::steady_clock::now() < deadline)
+    loop.Call([&] { has = *logs.Has({2}); });
+  EXPECT_FALSE(has);
+  loop.Call([&] {
+    EXPECT_TRUE(*logs.Has({1}));
+    EXPECT_TRUE(*logs.Has({3}));
+  });
+  loop.Stop();
+}
+
 }  // namespace
 }  // namespace trainctl::coordinator

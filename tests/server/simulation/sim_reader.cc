@@ -57,6 +57,17 @@ base::Result<store::Reader::OldLogs> SimReader::JobsWithOldLogs(base::WallMicros
   return old;
 }
 
+base::Result<std::vector<base::JobId>> SimReader::RemovedAmong(const std::set<base::JobId>& jobs) {
+  std::vector<base::JobId> removed;
+  for (const store::AuditRow& row : store_.kept().audit) {
+    const auto job = base::ParseJobId(row.subject);
+    if (row.action == store::kRemovesJob && job && jobs.contains(*job) &&
+        !ledger().jobs().contains(*job))
+      removed.push_back(*job);
+  }
+  return removed;
+}
+
 base::Result<std::vector<store::StoredAttempt>> SimReader::Attempts(base::JobId job) {
   std::vector<store::StoredAttempt> attempts;
   const auto& rows = ledger().attempts();

@@ -19,6 +19,7 @@ class SimReader : public store::Reader {
       std::string_view request_id) override;
   base::Result<std::vector<store::StoredJob>> Jobs(const store::JobFilter& filter) override;
   base::Result<OldLogs> JobsWithOldLogs(base::WallMicros ended_before, base::JobId behind) override;
+  base::Result<std::vector<base::JobId>> RemovedAmong(const std::set<base::JobId>& jobs) override;
   base::Result<std::vector<store::StoredAttempt>> Attempts(base::JobId job) override;
   base::Result<std::vector<store::JobOutput>> OutputsOfOthers(std::string_view user) override;
   base::Result<std::vector<UseRow>> UseSince(base::WallMicros since) override;
