@@ -12,9 +12,8 @@ namespace trainctl::base {
 inline constexpr const char* kCoordinatorLock = "coordinator.lock";
 inline constexpr const char* kWorkerLock = "worker.lock";
 
-// kDenied: the path leads, all links followed, to such a folder, into one, or to one that holds one
-// few levels deep. The message names both. A path need not be there yet. May block where a mount
-// hangs.
+// kDenied: the path, all links followed, is such a folder, lies within one, or holds one few levels
+// deep. The message names both. A path need not be there yet. May block where a mount hangs.
 Status CheckNoSiteFolder(const std::string& path);
 
 }  // namespace trainctl::base

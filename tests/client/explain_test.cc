@@ -54,8 +54,8 @@ TEST_F(ExplainTest, AKeyOfTheJobFileIsExplainedByItsRowOfTheSchema) {
 }
 
 TEST_F(ExplainTest, AWordThatSeveralKeysOfTheJobFileEndWithExplainsAllOfThem) {
-  EXPECT_EQ(Trainctl({"explain", "seed", "-o", "name"}).out, "data.seed\nseed\n");
-  EXPECT_NE(Trainctl({"explain", "train"}).out.find("train.epochs, "), std::string::npos);
+  EXPECT_EQ(Trainctl({"explain", "path", "-o", "name"}).out, "model.path\ndata.path\n");
+  EXPECT_NE(Trainctl({"explain", "train"}).out.find(" train.epochs,"), std::string::npos);
   EXPECT_EQ(Trainctl({"explain", "tags.lab", "-o", "name"}).out, "tags\n");
 }
 

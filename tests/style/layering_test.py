@@ -205,7 +205,7 @@ ROOMS = {
         ["LibTorch"],
     ),
     "client/show": (
-        within("common", "base", "job", "rank", "estimate", "wire", "record") + ["proto"],
+        within("common", "base", "json", "job", "rank", "estimate", "wire", "record") + ["proto"],
         ["Protobuf"],
     ),
     "client": (

@@ -102,8 +102,8 @@ base::Result<base::UnixAccount> BecomeUser(const RankUser& user, pid_t shim) {
                        errno);
 }
 
-// Ends this process at the first path that is missing, or lies outside of the roots, or would be
-// written among the site's own files.
+// Ends this process at the first path that is missing or lies outside of the roots. So does one
+// that would be written among the site's own files.
 void CheckPaths(const ChildEnds& ends, const LaunchPaths& paths) {
   for (size_t i = 0; i < paths.named.size(); ++i) {
     const LaunchPaths::Named& named = paths.named[i];
