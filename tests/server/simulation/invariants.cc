@@ -13,6 +13,7 @@
 #include "tests/server/describe.h"
 #include "tests/server/simulation/starvation.h"
 #include "tests/server/simulation/true_reasons.h"
+#include "tests/server/simulation/what_workers_know.h"
 
 namespace trainctl::core {
 namespace {
@@ -307,7 +308,9 @@ void Invariants::CheckState(const SimCluster& cluster) {
   if (cluster.has_ticked()) {
     LeasesAreKept(cluster);
     WhoStarvesGoesFirst(cluster.state(), cluster.stepped());
+    if (!cluster.leases_are_news()) WorkersKnowTheirDeadlines(cluster);
   }
+  WorkersHaveTheirRanks(cluster);
   NoJobIsLost(cluster);
   EachRequestIsOneSubmission(cluster);
   TerminalStatesStay(cluster);

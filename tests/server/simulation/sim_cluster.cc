@@ -198,6 +198,15 @@ void SimCluster::Ask(std::function<void(coordinator::Coordinator&)> work) {
   Work();
 }
 
+namespace {
+
+bool IsOfLeases(const Event& event) {
+  return std::holds_alternative<LeaseMade>(event) || std::holds_alternative<LeaseExtended>(event) ||
+         std::holds_alternative<LeaseDeleted>(event);
+}
+
+}  // namespace
+
 Actions SimCluster::StepAndCheck(State& state, const Event& event, const Now& at) {
   if (to_restore_) RestorePlain(state);
   Actions actions = Step(state, event, at);
@@ -207,7 +216,9 @@ Actions SimCluster::StepAndCheck(State& state, const Event& event, const Now& at
   stepped_.Apply(actions.persist);
   if (std::holds_alternative<Tick>(event)) {
     ticked_at_ = at;
-    clock_is_news_ = false;
+    clock_is_news_ = leases_are_news_ = false;
+  } else if (IsOfLeases(event)) {
+    leases_are_news_ = true;
   }
   return actions;
 }
@@ -217,7 +228,7 @@ void SimCluster::Loaded(const StoredState& stored) {
   to_restore_ = stored;
   loaded_at_ = now();
   ticked_at_.reset();
-  clock_is_news_ = false;
+  clock_is_news_ = leases_are_news_ = false;
 }
 
 // As the coordinator has done it, which gives no number of a job again that has logs.

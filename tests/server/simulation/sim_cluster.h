@@ -67,6 +67,10 @@ class SimCluster {
   // What is on the disk; and what will be there with the next commit.
   const Ledger& ledger() const { return store_.ledger(); }
   const Ledger& stepped() const { return stepped_; }
+  const Kept& kept() const { return store_.kept(); }
+  // Whether anything is there of what the job's ranks wrote.
+  bool HasLogs(base::JobId id) const { return *coordinator_->shell().logs().Has(id); }
+  const std::vector<SimWorker>& workers() const { return workers_; }
   // What clients were told, and nobody has removed since.
   const std::set<base::JobId>& accepted() const { return accepted_; }
   // How many jobs each request was for.
@@ -81,6 +85,8 @@ class SimCluster {
   bool clock_jumped() const { return clock_jumped_; }
   // Whether the clock was set, and the coordinator has not looked at it since.
   bool clock_is_news() const { return clock_is_news_; }
+  // The same of what was said of leases.
+  bool leases_are_news() const { return leases_are_news_; }
   // Whether the coordinator has had a Tick at this very time.
   bool has_ticked() const { return ticked_at_ && ticked_at_->wall == clock_.wall; }
   // Whether a commit was refused, and memory is ahead of the disk until the coordinator loads.
@@ -215,7 +221,7 @@ class SimCluster {
   std::map<Attempt, std::set<SimWorker*>> started_;
   std::map<std::string, base::WallMicros> lease_ends_;  // by name; the latest that was ever said
   base::WallMicros latest_wall_ = 0;
-  bool clock_jumped_ = false, clock_is_news_ = false;
+  bool clock_jumped_ = false, clock_is_news_ = false, leases_are_news_ = false;
   std::optional<Now> ticked_at_;
   std::set<base::JobId> accepted_;
   std::map<std::string, int64_t> requests_;

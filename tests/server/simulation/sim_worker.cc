@@ -160,8 +160,8 @@ void SimWorker::Reboot() {
   }
 }
 
-SimRank* SimWorker::Running() {
-  for (auto& [key, rank] : ranks_) {
+const SimRank* SimWorker::Running() const {
+  for (const auto& [key, rank] : ranks_) {
     if (rank.running) return &rank;
   }
   return nullptr;

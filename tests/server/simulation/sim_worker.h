@@ -10,6 +10,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/server/simulation/sim_stream.h"
@@ -72,9 +73,14 @@ class SimWorker {
   bool connected() const { return stream_ != nullptr; }
   // Null: it is not connected.
   const std::shared_ptr<SimStream>& stream() const { return stream_; }
-  std::map<job::RankKey, SimRank>& ranks() { return ranks_; }
+  const std::map<job::RankKey, SimRank>& ranks() const { return ranks_; }
   // The running rank; null: none. There is never more than one: a second one fails the test.
-  SimRank* Running();
+  const SimRank* Running() const;
+  SimRank* Running() { return const_cast<SimRank*>(std::as_const(*this).Running()); }
+  // The coordinator has taken it up on this stream, and told it so.
+  bool is_welcome() const { return welcome_ && !stream_->is_ended; }
+  // Nothing is on its way to it either.
+  bool has_heard_all() const { return is_welcome() && stream_->to_worker.empty(); }
 
  private:
   void Obey(const StartRank& start, Random& random);
