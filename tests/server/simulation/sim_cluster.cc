@@ -249,6 +249,7 @@ void SimCluster::StepPlain(const State& state, const Event& event, const Now& at
 
 void SimCluster::Committed(const store::Batch& batch) {
   if (setting_.committed) setting_.committed(batch);
+  commits_.Check(batch);
   for (const Persist& row : batch.rows) {
     const auto* removed = std::get_if<RemoveJob>(&row);
     if (removed == nullptr) continue;

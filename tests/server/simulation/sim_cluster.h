@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "server/core/step.h"
+#include "tests/server/simulation/commit_checks.h"
 #include "tests/server/simulation/sim_coordinator.h"
 #include "tests/server/simulation/sim_worker.h"
 #include "tests/server/temporary_folder.h"
@@ -184,6 +185,7 @@ class SimCluster {
 
   // ---- what must hold of a step: step_checks.cc ----
   void CheckStep(const Actions& actions);
+  void ANewJobHasNoPast(const JobRow& row);
   void NoJobRunsTwice(const StartRank& start);
   void WhatIsStartedIsStored(const StartRank& start);
   void AnExclusiveJobIsAlone(const StartRank& start);
@@ -208,6 +210,7 @@ class SimCluster {
   Options options_;                    // of the next process
   bool is_of_another_policy_ = false;  // than it began with
   Ledger stepped_;
+  CommitChecks commits_;
   State plain_;  // the core's twin, whose scheduler looks at each job (plain_schedule.h)
   std::optional<StoredState> to_restore_;  // of the twin, before its next Step
   Now loaded_at_;

@@ -15,6 +15,7 @@ void SimCluster::LosePower() {
 
 void SimCluster::ForgetWhatIsLost(const Ledger& before) {
   ++losses_;
+  commits_.Forget({ledger().LoadState().next_job});
   for (const auto& [key, attempt] : before.attempts()) {
     if (!ledger().attempts().contains(key)) lost_attempts_.insert(key);
   }

@@ -1,6 +1,8 @@
 // What must hold of what a Step does, as it does it: invariants.h asks after the state it leaves.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "server/core/leases.h"
 #include "server/core/quota.h"
 #include "tests/server/describe.h"
@@ -27,9 +29,20 @@ void SimCluster::CheckStep(const Actions& actions) {
     if (const auto* attempt = std::get_if<AttemptRow>(&row)) WhoGivesWayAllowsIt(*attempt);
     if (const auto* lease = std::get_if<LeaseRow>(&row))
       lease_ends_[lease->name] = std::max(lease_ends_[lease->name], lease->end);
+    if (const auto* job = std::get_if<JobRow>(&row)) ANewJobHasNoPast(*job);
   }
   // Whoever gives way ends sooner than was known when others were placed: in a pass before.
   if (preempted_ == preempted) TheFirstInLineIsNotDelayed(state(), now(), placed);
+}
+
+// Its number is none of a job that the disk lost, as far as workers and logs tell.
+void SimCluster::ANewJobHasNoPast(const JobRow& row) {
+  ASSERT_FALSE(HasLogs(row.id)) << base::ToString(row.id) << " is new, and has logs";
+  for (const SimWorker& worker : workers_) {
+    if (!worker.is_welcome()) continue;
+    for (const auto& [key, rank] : worker.ranks())
+      ASSERT_NE(key.job, row.id) << worker.name() << " has " << Short(key) << ", and it is new";
+  }
 }
 
 // Nor beside an attempt before, but for one that the disk lost: nobody knows of it before its
@@ -135,11 +148,15 @@ void SimCluster::ItsOwnerHasTheQuota(const StartRank& start) {
       << Short(start.key) << " starts, and " << user << " has " << HeldBy(state(), user);
 }
 
-// What a job has saved stays until it has ended.
+// What a job has saved stays until it has ended, and it is stored who removes it.
 void SimCluster::WhatIsRemovedIsOver(const job::RemovalQuestion& question) {
   const base::JobId id = *base::ParseJobId(question.job);
   ASSERT_EQ(FindJob(state(), id), nullptr)
       << question.path << " is removed, and " << question.job << " has not ended";
+  const bool is_stored = std::ranges::any_of(kept().audit, [&](const store::AuditRow& row) {
+    return row.action == "rm-outputs" && row.subject == question.job + " " + question.path;
+  });
+  ASSERT_TRUE(question.look_only || is_stored) << question.path << ": who removes it is not stored";
 }
 
 // The labels that the coordinator knows are those of the worker's last Hello.
