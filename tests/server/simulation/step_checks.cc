@@ -8,6 +8,7 @@
 #include "tests/server/describe.h"
 #include "tests/server/simulation/first_in_line.h"
 #include "tests/server/simulation/sim_cluster.h"
+#include "tests/server/simulation/what_is_decided.h"
 
 namespace trainctl::core {
 
@@ -31,6 +32,7 @@ void SimCluster::CheckStep(const Actions& actions) {
       lease_ends_[lease->name] = std::max(lease_ends_[lease->name], lease->end);
     if (const auto* job = std::get_if<JobRow>(&row)) ANewJobHasNoPast(*job);
   }
+  WhatIsDecidedStays(stepped_, actions.persist);
   // Whoever gives way ends sooner than was known when others were placed: in a pass before.
   if (preempted_ == preempted) TheFirstInLineIsNotDelayed(state(), now(), placed);
 }
