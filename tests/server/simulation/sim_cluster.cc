@@ -9,6 +9,7 @@
 #include "server/core/handlers.h"
 #include "server/core/quota.h"
 #include "tests/server/describe.h"
+#include "tests/server/simulation/kept_away.h"
 #include "tests/server/simulation/people.h"
 #include "tests/server/simulation/plain_schedule.h"
 
@@ -209,12 +210,15 @@ bool IsOfLeases(const Event& event) {
 
 Actions SimCluster::StepAndCheck(State& state, const Event& event, const Now& at) {
   if (to_restore_) RestorePlain(state);
+  const bool is_tick = std::holds_alternative<Tick>(event);
+  const FailedOn failed_on = is_tick ? WhereTheyMayNotGo(state, stepped_) : FailedOn();
   Actions actions = Step(state, event, at);
+  TheyKeepAway(state, failed_on);
   if (setting_.on_step) setting_.on_step(event, actions);
   if (size() == Size::kSmall) StepPlain(state, event, at, actions);
   CheckStep(actions);
   stepped_.Apply(actions.persist);
-  if (std::holds_alternative<Tick>(event)) {
+  if (is_tick) {
     ticked_at_ = at;
     clock_is_news_ = leases_are_news_ = false;
   } else if (IsOfLeases(event)) {
