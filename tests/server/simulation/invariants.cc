@@ -309,6 +309,7 @@ void Invariants::CheckState(const SimCluster& cluster) {
     LeasesAreKept(cluster);
     WhoStarvesGoesFirst(cluster.state(), cluster.stepped());
     if (!cluster.leases_are_news()) WorkersKnowTheirDeadlines(cluster);
+    kept_logs_.Check(cluster);
   }
   WorkersHaveTheirRanks(cluster);
   NoJobIsLost(cluster);

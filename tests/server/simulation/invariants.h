@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/server/simulation/kept_logs.h"
 #include "tests/server/simulation/sim_cluster.h"
 
 namespace trainctl::core {
@@ -27,6 +28,7 @@ class Invariants {
 
   int64_t steps_ = 0, checks_ = 0, losses_ = 0;
   std::map<base::JobId, std::string> ends_;
+  KeptLogs kept_logs_;
 };
 
 }  // namespace trainctl::core
