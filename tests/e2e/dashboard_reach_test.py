@@ -78,7 +78,8 @@ class DashboardReachTest(DashboardCase):
         for above, below in zip(levels, levels[1:], strict=False):
             self.assertLessEqual(below, above + 1, page)
 
-    def expect_focus_in_order(self, page):
+    def walk(self, page):
+        """(What the tab key leads to, how many things there are then that can be used.)"""
         focused = []
         while len(focused) < 200:
             self.keys(TAB)
@@ -88,20 +89,29 @@ class DashboardReachTest(DashboardCase):
             focused.append(at)
             self.assertTrue(at["outlined"], f"{page}: focus is not seen on {at['what']}")
         self.assertTrue(focused[0]["what"].endswith("To the content"), focused[0])
-        reached = len(focused)
-        wanted = self.browser.run(
+        return [at["what"] for at in focused], self.browser.run(
             "return [...document.querySelectorAll('a, button, input, select, summary, [tabindex]')]"
             ".filter((one) => one.checkVisibility() && !one.disabled).length"
         )
-        self.assertGreaterEqual(reached, wanted, f"{page}: {[at['what'] for at in focused]}")
+
+    def expect_focus_in_order(self, page, shown):
+        for _ in range(3):  # what comes during a walk may come behind it
+            focused, wanted = self.walk(page)
+            if len(focused) >= wanted:
+                return
+            self.open(page, shown)
+        self.fail(f"{page}: {len(focused)} of {wanted}: {focused}")
+
+    def open(self, page, shown):
+        self.browser.open(self.address + page)
+        self.browser.wait(f"return document.querySelector({shown!r}) !== null")
 
     def test_all_that_can_be_used_has_a_name_and_the_tab_key_leads_through_it_in_order(self):
         for page, shown in self.pages().items():
-            self.browser.open(self.address + page)
-            self.browser.wait(f"return document.querySelector({shown!r}) !== null")
+            self.open(page, shown)
             self.expect_names(page, self.nodes())
             self.expect_headings(page)
-            self.expect_focus_in_order(page)
+            self.expect_focus_in_order(page, shown)
         self.expect_no_faults()
 
     def test_jobs_are_chosen_and_compared_by_keys_alone_while_others_come(self):
