@@ -21,9 +21,9 @@
 
 namespace trainctl::store {
 
-// Append-only: who did what.
-inline constexpr std::string_view kRemovesJob = "rm";  // the action; its subject is the job
+inline constexpr std::string_view kRemovesJob = "rm";  // an audit's action; its subject is the job
 
+// Append-only: who did what.
 struct AuditRow {
   base::WallMicros at = 0;
   std::string actor;
