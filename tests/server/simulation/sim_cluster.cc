@@ -86,6 +86,7 @@ void SimCluster::Disturb(int64_t step) {
   if (dice < 928) return Fence();
   if (dice < 930) return Revoke();
   if (dice < 932) return Lend();
+  if (dice < 936) return Blink();
   if (dice < 944) return RemoveOutputs();
   if (dice >= 960) return Fault();
   for (int64_t i = 0; i < crowd; ++i) Connect(Any());
@@ -280,13 +281,15 @@ void SimCluster::Deliver() {
 
 // Whatever is on its way.
 void SimCluster::DeliverAll() {
-  for (SimWorker& worker : workers_) {
-    for (int i = 0; i < 100 && worker.connected(); ++i) {
-      const SimStream& stream = *worker.stream();
-      if (stream.to_worker.empty() && stream.to_coordinator.empty()) break;
-      DeliverToWorker(worker);
-      DeliverToCoordinator(worker);
-    }
+  for (SimWorker& worker : workers_) DeliverAllOf(worker);
+}
+
+void SimCluster::DeliverAllOf(SimWorker& worker) {
+  for (int i = 0; i < 100 && worker.connected(); ++i) {
+    const SimStream& stream = *worker.stream();
+    if (stream.to_worker.empty() && stream.to_coordinator.empty()) break;
+    DeliverToWorker(worker);
+    DeliverToCoordinator(worker);
   }
 }
 

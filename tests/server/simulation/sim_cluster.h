@@ -125,6 +125,7 @@ class SimCluster {
   void Connect(SimWorker& worker);
   void Deliver();
   void DeliverAll();
+  void DeliverAllOf(SimWorker& worker);
   void DeliverToWorker(SimWorker& worker);
   void DeliverToCoordinator(SimWorker& worker);
   bool DeliverLate(SimWorker& worker);
@@ -149,6 +150,7 @@ class SimCluster {
   void Cut(SimWorker& worker);
   void CutHost(const std::string& host);
   void CutMany();
+  void Blink();
   void Reboot(SimWorker& worker);
   void RestartWorker(SimWorker& worker);
   void StopCoordinator();

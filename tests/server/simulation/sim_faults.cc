@@ -70,6 +70,20 @@ void SimCluster::CutHost(const std::string& host) {
   }
 }
 
+// So it is for a moment, in which somebody makes a lease, or changes one. Its ranks run on.
+void SimCluster::Blink() {
+  const std::string host = Any().host();
+  CutHost(host);
+  Chance(random_, 50) ? MakeLease() : ChangeLease();
+  Second();
+  for (SimWorker& worker : workers_) {
+    if (worker.host() != host) continue;
+    Connect(worker);
+    DeliverAllOf(worker);
+  }
+  Second();
+}
+
 // A switch is.
 void SimCluster::CutMany() {
   for (SimWorker& worker : workers_) {
