@@ -39,6 +39,7 @@
 #include "server/coordinator/known_inspections.h"
 #include "server/coordinator/log_files.h"
 #include "server/coordinator/loop.h"
+#include "server/coordinator/newest_streams.h"
 #include "server/coordinator/output_removals.h"
 #include "server/coordinator/read_queue.h"
 #include "server/coordinator/recent_ends.h"
@@ -333,6 +334,7 @@ class Coordinator {
   std::map<std::string, Submission> submissions_;     // on their way, by request id
   std::optional<std::vector<job::SiteDevice>> site_;  // until a worker's row changes
   WorkerSessions workers_;
+  NewestStreams newest_streams_;
   RecentLoads loads_;
   RecentEnds ends_;
   ClockWatch clock_watch_;

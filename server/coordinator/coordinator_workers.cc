@@ -21,13 +21,18 @@ base::Error NameIsTaken(const std::string& name, const core::State& state) {
 
 void Coordinator::WorkerJoined(WorkerChannel& channel, core::WorkerHello hello) {
   const std::string worker = hello.worker.name;
+  const auto refuse = [&](const base::Error& error) {
+    parts_.log.Warning("worker_refused", {{"worker", worker}, {"error", error.message}});
+    channel.End(error);
+  };
+  if (newest_streams_.IsOld(hello)) {
+    return refuse({base::Code::kUnavailable,
+                   "worker '" + worker + "' has begun a later stream than this one"});
+  }
   WorkerSessions::Session* session =
       workers_.Join(worker, hello.incarnation, channel, parts_.clock.Steady());
-  if (session == nullptr) {
-    const base::Error error = NameIsTaken(worker, state_);
-    parts_.log.Warning("worker_refused", {{"worker", worker}, {"error", error.message}});
-    return channel.End(error);
-  }
+  if (session == nullptr) return refuse(NameIsTaken(worker, state_));
+  newest_streams_.Note(hello);
   for (const core::HeldRank& held : hello.held) session->held.push_back(held.key);
   parts_.log.Info("worker_joined", {{"worker", worker},
                                     {"device", hello.worker.device.name},

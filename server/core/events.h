@@ -64,6 +64,7 @@ struct WorkerHello {
   bool device_free = false;
   std::string device_reason;             // why it is not; may be empty
   std::string incarnation;               // of its process; empty: unknown, and taken as a new one
+  int64_t stream = 0;                    // of that process, from 1; 0: it does not number them
   std::vector<job::DeviceFault> faults;  // as of DeviceFaultsTold
   job::HostRules rules;                  // what jobs may do there
 };

@@ -122,6 +122,7 @@ base::Result<core::WorkerHello> DecodeHello(const v1::Hello& message) {
   hello.worker.address = message.address();
   hello.worker.identity = message.identity();
   hello.incarnation = message.incarnation();
+  hello.stream = message.stream();
   hello.worker.device = std::move(*device);
   hello.device_free = message.device_free();
   hello.device_reason = message.device_reason();

@@ -67,7 +67,6 @@ AgentFixture::AgentFixture() {
   spdlog::set_level(spdlog::level::off);
   options_.name = "testhost/0";
   options_.host = "testhost";
-  options_.incarnation = "test";
   options_.launch_rest = std::chrono::milliseconds(20);
   options_.directory = folder_.path() + "/worker";
   options_.rank_program = checkout::TestProgram("fake_trainrank");
@@ -105,6 +104,7 @@ void AgentFixture::EndShim(const std::string& folder) {
 }
 
 void AgentFixture::StartAgent() {
+  options_.incarnation = "process-" + std::to_string(++processes_);
   agent_ = std::make_unique<RunningAgent>(options_, make_device_());
   ASSERT_TRUE(agent_->started()) << agent_->started().error().message;
 }

@@ -72,6 +72,7 @@ class AgentFixture : public testing::Test {
   FakeCoordinator coordinator_;
   agent::AgentOptions options_;
   std::function<std::unique_ptr<agent::Device>()> make_device_;
+  int processes_ = 0;  // that it was
   std::unique_ptr<RunningAgent> agent_;
 };
 

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <future>
 #include <utility>
+#include <vector>
 
+#include "server/rpc/worker_messages.h"
 #include "tests/agent/agent_fixture.h"
 #include "tests/agent/silent_proxy.h"
 #include "worker/agent/rank_records.h"
@@ -61,6 +63,9 @@ TEST_F(AgentRestartTest, ARefusalThatPassesIsNoReasonToEnd) {
   coordinator_.Start(kRank0, Plan("exit 3"));
   EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 3);
   EXPECT_EQ(refused, 0);
+  const std::vector<v1::Hello> hellos = coordinator_.told().hellos;
+  for (size_t i = 0; i < hellos.size(); ++i)
+    EXPECT_EQ(rpc::DecodeHello(hellos[i]).value().stream, static_cast<int64_t>(i) + 1);
 }
 
 TEST_F(AgentRestartTest, ARefusalThatLastsIsSaid) {

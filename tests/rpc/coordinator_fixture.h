@@ -114,8 +114,8 @@ class CoordinatorTest : public testing::Test {
     return is_asked();
   }
 
-  void Join(FakeChannel& channel, std::vector<core::HeldRank> held = {}) {
-    core::WorkerHello hello;
+  void Join(FakeChannel& channel, std::vector<core::HeldRank> held = {}, int64_t stream = 0) {
+    core::WorkerHello hello{.stream = stream};
     hello.held = std::move(held);
     hello.worker.name = "a/0";
     hello.worker.host = "a";

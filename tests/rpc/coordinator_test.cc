@@ -387,5 +387,19 @@ TEST_F(CoordinatorTest, WhatAnOlderStreamStillSaysIsDropped) {
   });
 }
 
+// It would tell of a worker without the ranks that it has been given since.
+TEST_F(CoordinatorTest, AHelloThatIsReadBehindALaterStreamsIsRefused) {
+  Join(newer_, {}, 2);
+  loop_.Call([&] { coordinator_.WorkerLeft(newer_, "a/0"); });
+  Join(older_, {}, 1);
+  const base::Error refused = older_.end.get_future().get();
+  EXPECT_EQ(refused.code, base::Code::kUnavailable);
+  EXPECT_EQ(refused.message, "worker 'a/0' has begun a later stream than this one");
+  loop_.Call([&] {
+    EXPECT_TRUE(coordinator_.workers().all().empty());
+    EXPECT_FALSE(coordinator_.state().workers.at("a/0").connected);
+  });
+}
+
 }  // namespace
 }  // namespace trainctl::coordinator

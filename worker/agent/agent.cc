@@ -126,6 +126,7 @@ void Agent::Up(const std::string& local_address) {
   faults_untold_ = false;
   hello.set_identity(worker_folder_.identity);
   hello.set_incarnation(options_.incarnation);
+  hello.set_stream(++streams_);
   hello.set_address(address_);
   for (const auto& [key, rank] : held_) {
     v1::HeldRank& held = *hello.add_held();

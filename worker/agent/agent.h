@@ -119,6 +119,7 @@ class Agent {
   std::map<job::RankKey, std::unique_ptr<HeldRank>> held_;
   boost::asio::steady_timer tick_timer_;
   boost::asio::steady_timer settle_timer_;
+  int64_t streams_ = 0;                   // begun by this process
   std::string address_;                   // of this host, for other ranks
   bool welcomed_ = false;                 // the coordinator has said how far it is
   bool faults_untold_ = false;            // since the last word of them, Hello or message

@@ -238,6 +238,7 @@ WorkerHello SimWorker::Hello() const {
   hello.worker.device.name = model_;
   hello.worker.device.labels["rack"] = "r" + std::to_string(index_ % 2);
   if (process_ != 0) hello.incarnation = "process-" + std::to_string(process_);
+  hello.stream = streams_;
   hello.device_free = !dirty_;
   for (const auto& [key, rank] : ranks_) {
     hello.held.push_back({key, rank.running});
@@ -248,6 +249,7 @@ WorkerHello SimWorker::Hello() const {
 
 void SimWorker::Connect(std::shared_ptr<SimStream> stream) {
   stream_ = std::move(stream);
+  ++streams_;
   Say(Hello());
 }
 

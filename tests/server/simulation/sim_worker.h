@@ -107,6 +107,7 @@ class SimWorker {
   int64_t index_;
   int64_t boot_ = 1;
   int64_t process_ = 0;  // 0: it does not say
+  int64_t streams_ = 0;
   std::shared_ptr<SimStream> stream_;
   bool welcome_ = false;  // reports may be sent
   bool dirty_ = false;
