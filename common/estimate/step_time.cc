@@ -27,8 +27,8 @@ constexpr double kReferenceFactor =
     3;  // bytes that reference kernels move for each that fused ones do
 constexpr double kBlockKernels = 40;                           // forward and backward: single-10
 constexpr double kHeadNormKernels = 16, kHeadNormPasses = 20;  // over q and k: not fitted
-constexpr double kSwiGluPasses = 9, kReluPasses = 6;  // over FFN elements; the second: not fitted
-constexpr double kDropoutPasses = 10;   // over the hidden states, twice a block: not fitted
+constexpr double kSwiGluPasses = 9, kReluPasses = 3;           // over FFN elements: opt-2.7b
+constexpr double kDropoutPasses = 4;    // over the hidden states, twice a block: opt-2.7b
 constexpr double kAdapterKernels = 14;  // single-10, single-12
 constexpr double kAdapterIn = 8, kAdapterOut = 4;  // passes over an adapted matrix's input and
                                                    // output, dropout's included: single-12

@@ -13,9 +13,8 @@ bool NewestStreams::IsOld(const core::WorkerHello& hello) const {
 }
 
 void NewestStreams::Note(const core::WorkerHello& hello) {
-  const auto [at, is_new] =
-      workers_.try_emplace({hello.worker.name, hello.worker.identity},
-                           Newest{hello.incarnation, hello.stream, {}});
+  const auto [at, is_new] = workers_.try_emplace({hello.worker.name, hello.worker.identity},
+                                                 Newest{hello.incarnation, hello.stream, {}});
   if (is_new) return;
   Newest& newest = at->second;
   newest.stream = hello.stream;

@@ -26,6 +26,10 @@ std::vector<Override> With(std::vector<Override> changes, std::vector<Override> 
   return changes;
 }
 
+Measured OnH100(const char* id, const char* job, Use use = kHeldOut) {
+  return {.id = id, .use = use, .job = job, .device = kH100};
+}
+
 const std::vector<Override> kSharded = {{"strategy", "fsdp"}},
                             kOffloaded = {{"offload_optimizer", "true"}};
 
@@ -72,7 +76,7 @@ std::vector<Measured> Rows() {
       {"mistral-7b-lora"},
       {"qwen2.5-7b-lora"},
       {"qwen3-8b-lora"},
-      {"opt-2.7b"},
+      {"opt-2.7b", kFitted},
       {"opt-2.7b-lora"},
       {"tiny-2gpu-fsdp-micro1", kFitted, "single-4", With(OnTwo("1", "4"), kSharded), true},
       {"7b-2gpu-fsdp-micro1", kHeldOut, "multi-3", OnTwo("1", "8"), true},
@@ -82,6 +86,34 @@ std::vector<Measured> Rows() {
       {"tiny-2gpu-ddp", kHeldOut, "single-4", OnTwo("8", "1")},
       {"7b-2gpu-offload", kFitted, "multi-3", With(OnTwo("4", "4"), kOffloaded), true},
       {"13b-2gpu-offload", kHeldOut, "multi-5", OnTwo("4", "4"), true},
+      OnH100("h100-single-1", "single-1"),
+      OnH100("h100-single-2", "single-2"),
+      OnH100("h100-single-3", "single-3"),
+      OnH100("h100-single-4", "single-4", kFitted),
+      OnH100("h100-single-5", "single-5"),
+      OnH100("h100-single-6", "single-6", kFitted),
+      OnH100("h100-single-7", "single-7", kFitted),
+      OnH100("h100-single-9", "single-9", kFitted),
+      OnH100("h100-single-10", "single-10", kFitted),
+      OnH100("h100-single-11", "single-11"),
+      OnH100("h100-single-12", "single-12", kFitted),
+      OnH100("h100-single-13", "single-13"),
+      OnH100("h100-single-14", "single-14", kFitted),
+      OnH100("h100-multi-1", "multi-1"),
+      OnH100("h100-multi-1a", "multi-1a"),
+      OnH100("h100-further-sgd", "further-sgd"),
+      OnH100("h100-further-adamw-8bit", "further-adamw-8bit", kFitted),
+      OnH100("h100-further-checkpointing", "further-checkpointing"),
+      OnH100("h100-further-zero2-offload", "further-zero2-offload"),
+      OnH100("h100-llama-3.2-1b", "llama-3.2-1b"),
+      OnH100("h100-qwen2.5-0.5b", "qwen2.5-0.5b"),
+      OnH100("h100-qwen3-0.6b", "qwen3-0.6b"),
+      OnH100("h100-llama-3.1-8b-lora", "llama-3.1-8b-lora"),
+      OnH100("h100-mistral-7b-lora", "mistral-7b-lora"),
+      OnH100("h100-qwen2.5-7b-lora", "qwen2.5-7b-lora"),
+      OnH100("h100-qwen3-8b-lora", "qwen3-8b-lora"),
+      OnH100("h100-opt-2.7b", "opt-2.7b"),
+      OnH100("h100-opt-2.7b-lora", "opt-2.7b-lora"),
   };
 }
 

@@ -1,5 +1,6 @@
-// The rows of deploy/recipes/README.md, and which of them constants of step_time.cc are fitted to.
-// H200s; random tokens, T 512. What a step took is read from there.
+// The rows of deploy/recipes/README.md, and which of them constants of step_time.cc and
+// device_rates.cc are fitted to.
+// Random tokens, T 512. What a step took is read from there.
 #pragma once
 
 #include <ostream>
@@ -12,7 +13,7 @@
 
 namespace trainctl::job {
 
-inline constexpr const char* kMeasuredDevice = "NVIDIA H200";
+inline constexpr const char *kH200 = "NVIDIA H200", *kH100 = "NVIDIA H100 80GB HBM3";
 
 // kBefore: of fsdp whose gathers ran on multiprocessors, before copies took their place. Today's
 // are shorter, and not measured yet.
@@ -24,6 +25,7 @@ struct Measured {
   const char* job = "";  // the file that it is a variant of, by `changes`; "": of its own name
   std::vector<Override> changes = {};
   bool holds_gradients = false;
+  std::string device = kH200;
   double step_seconds = 0;  // as measured
 };
 

@@ -29,8 +29,7 @@ constexpr double kMostSaved = 0.2;
 using enum Use;
 
 double PredictedSeconds(const Measured& row) {
-  return EstimateTime(JobOf(row), InspectionOf(row), kMeasuredDevice, row.holds_gradients)
-      ->step_seconds;
+  return EstimateTime(JobOf(row), InspectionOf(row), row.device, row.holds_gradients)->step_seconds;
 }
 
 double ErrorOf(const Measured& row) { return PredictedSeconds(row) / row.step_seconds - 1; }

@@ -50,10 +50,11 @@ std::string TrainingKey(const JobSpec& asked) {
   return job::ToJson(job);
 }
 
+// On one kind of device.
 std::map<std::string, std::vector<const Measured*>> Trainings() {
   std::map<std::string, std::vector<const Measured*>> trainings;
   for (const Measured& row : job::MeasuredTable())
-    trainings[TrainingKey(job::JobOf(row))].push_back(&row);
+    trainings[row.device + TrainingKey(job::JobOf(row))].push_back(&row);
   return trainings;
 }
 
@@ -65,8 +66,8 @@ std::vector<Way> WaysOf(const Measured& row) {
   question.job.resources = {};
   question.device = {.kind = job::DeviceKind::kCuda,
                      .host = "h",
-                     .name = job::kMeasuredDevice,
-                     .memory_bytes = 139 * job::kGiB,
+                     .name = row.device,
+                     .memory_bytes = (row.device == job::kH200 ? 139 : 79) * job::kGiB,
                      .compute_capability = "9.0"};
   base::Result<Ways> ways = FindWays(question);
   EXPECT_TRUE(ways.ok()) << row.id << ": " << ways.error().message;
@@ -106,12 +107,11 @@ Way WayOf(const Measured& row, bool measured) {
   const JobSpec job = job::JobOf(row);
   job::EarlierTimes earlier;
   if (measured) {
-    earlier.runs = {
-        {.device_name = job::kMeasuredDevice, .step_seconds = row.step_seconds, .runs = 1}};
+    earlier.runs = {{.device_name = row.device, .step_seconds = row.step_seconds, .runs = 1}};
   }
   Way way{.job = job::ResolveJob(job)};
-  way.time = job::PredictTime(job, job::InspectionOf(row), job::kMeasuredDevice,
-                              row.holds_gradients, earlier);
+  way.time =
+      job::PredictTime(job, job::InspectionOf(row), row.device, row.holds_gradients, earlier);
   return way;
 }
 
