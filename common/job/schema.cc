@@ -10,6 +10,7 @@
 #include "common/job/after_type.h"
 #include "common/job/check_job.h"
 #include "common/job/data_format.h"
+#include "common/job/module_names.h"
 #include "common/job/optimizer.h"
 #include "common/job/value_type.h"
 
@@ -233,8 +234,8 @@ std::vector<Field> OptimizerFields() {
 std::vector<Field> AdapterFields() {
   const WordsType targets = {{"q", "k", "v", "o", "gate", "up", "down", "head", "vision.qkv",
                               "vision.o", "vision.up", "vision.down", "qformer.q", "qformer.k",
-                              "qformer.v", "qformer.o", "qformer.up", "qformer.down",
-                              "projection"}};
+                              "qformer.v", "qformer.o", "qformer.up", "qformer.down", "projection"},
+                             {std::begin(kModuleNames), std::end(kModuleNames)}};
   const WordsType parts = {{"vision", "qformer", "projection", "language"}};
   const NameType<Quantize> quantize = {
       {{"nf4", Quantize::kNf4}, {"nf4-dq", Quantize::kNf4Dq}},
@@ -243,7 +244,8 @@ std::vector<Field> AdapterFields() {
       Row("lora.r", IntegerType{1, 65'536}, AT(lora->r), "Rank of the adapters."),
       Row("lora.alpha", kPositive, AT(lora->alpha), "Scale: alpha / r."),
       Row("lora.dropout", kFractionBelowOne, AT(lora->dropout), "Before the adapters."),
-      Row("lora.targets", targets, AT(lora->targets), "Which matrices; empty: all."),
+      Row("lora.targets", targets, AT(lora->targets),
+          "Which matrices; empty: all. The decoder's may have Hugging Face's names, as q_proj."),
       Row("quantize", OrNull(quantize), AT(quantize),
           "4-bit base weights; nf4-dq quantizes their scales too."),
       Row("freeze", parts, AT(freeze),

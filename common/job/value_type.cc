@@ -177,15 +177,23 @@ JsonNode RealPairType::Schema() const {
       .Add("maxItems", int64_t{2});
 }
 
+std::string WordsType::Meant(const std::string& word) const {
+  for (const auto& [alias, meant] : aliases) {
+    if (alias == word) return std::string(meant);
+  }
+  return word;
+}
+
 std::optional<WordsType::Value> WordsType::Read(const JsonNode& node) const {
   if (!node.Is(Type::kArray)) return std::nullopt;
   Value words;
   for (const JsonNode& item : node.items) {
-    const bool known = item.Is(Type::kString) &&
-                       std::find(allowed.begin(), allowed.end(), item.text) != allowed.end();
-    if (!known || std::find(words.begin(), words.end(), item.text) != words.end())
+    if (!item.Is(Type::kString)) return std::nullopt;
+    const std::string word = Meant(item.text);
+    if (std::ranges::find(allowed, word) == allowed.end() ||
+        std::ranges::find(words, word) != words.end())
       return std::nullopt;
-    words.push_back(item.text);
+    words.push_back(word);
   }
   return words;
 }
@@ -205,15 +213,20 @@ std::string WordsType::Expected() const {
 JsonNode WordsType::Schema() const {
   JsonNode words = JsonNode::Array();
   for (const std::string_view word : allowed) words.Append(word);
+  for (const auto& [alias, word] : aliases) words.Append(alias);
   return TypeSchema("array")
       .Add("items", JsonNode::Object().Add("enum", std::move(words)))
       .Add("uniqueItems", true);
 }
 
 std::string WordsType::Hint(const JsonNode& node) const {
+  std::vector<std::string> words;
   for (const JsonNode& item : node.items) {
-    if (std::ranges::find(allowed, item.text) == allowed.end())
+    const std::string word = Meant(item.text);
+    if (std::ranges::find(allowed, word) == allowed.end())
       return base::DidYouMean(item.text, allowed);
+    if (std::ranges::find(words, word) != words.end()) return "'" + word + "' stands twice";
+    words.push_back(word);
   }
   return "";
 }

@@ -150,16 +150,20 @@ struct RealPairType {
   JsonNode Schema() const;
 };
 
-// A list of some of the allowed words, each at most once.
+// A list of some of the allowed words, each at most once; aliases are read but never written.
 struct WordsType {
   using Value = std::vector<std::string>;
   std::vector<std::string_view> allowed;
+  std::vector<std::pair<std::string_view, std::string_view>> aliases = {};  // "q_proj" of "q"
   std::optional<Value> Read(const JsonNode& node) const;
   JsonNode Write(const Value& value) const;
   std::string Expected() const;
   JsonNode Schema() const;
   std::string Hint(const JsonNode& node) const;   // of the first word that is not allowed
   JsonNode Typed(const std::string& text) const;  // "q,k,v"
+
+ private:
+  std::string Meant(const std::string& word) const;  // of an alias its word
 };
 
 // A list of texts: at most `most`, each of that type.
