@@ -17,16 +17,6 @@ std::vector<std::string> KeysWithin(const job::Section& section) {
   return keys;
 }
 
-std::string FieldText(const job::Field& field) {
-  const std::optional<job::JsonNode> value = job::DefaultOf(field);
-  return field.key + ": " + field.doc + "\n" + "Values: " + field.expected + ".\n" +
-         (value ? "Default: " + job::WriteJson(*value) + "." : "It has to be given.") + "\n";
-}
-
-std::string SectionText(const job::Section& section) {
-  return section.key + ": " + section.doc + "\nKeys: " + Join(KeysWithin(section), ", ") + ".\n";
-}
-
 }  // namespace
 
 std::vector<std::string> KeysMeant(std::string_view word) {
@@ -41,22 +31,34 @@ std::vector<std::string> KeysMeant(std::string_view word) {
 
 record::Json KeyRecord(const std::string& key) {
   const job::Field* field = job::FindField(key);
-  if (field == nullptr)
+  if (field == nullptr) {
+    const job::Section& section = *job::FindSection(key);
     return {{"key", key},
-            {"text", job::FindSection(key)->doc},
+            {"text", section.doc},
             {"values", nullptr},
-            {"default", nullptr}};
+            {"default", nullptr},
+            {"keys", KeysWithin(section)}};
+  }
   const std::optional<job::JsonNode> value = job::DefaultOf(*field);
   return {{"key", key},
           {"text", field->doc},
           {"values", field->expected},
-          {"default", value ? record::Json(job::WriteJson(*value)) : nullptr}};
+          {"default", value ? record::Json(job::WriteJson(*value)) : nullptr},
+          {"keys", nullptr}};
 }
 
-std::string KeyText(const std::string& key) {
-  const job::Field* field = job::FindField(key);
-  return WrapLines(field != nullptr ? FieldText(*field) : SectionText(*job::FindSection(key)),
-                   kWidth);
+std::string KeyText(const record::Json& key) {
+  const auto text = [&](const char* member) { return key[member].get<std::string>(); };
+  std::string told = text("key") + ": " + text("text") + "\n";
+  if (!key["keys"].is_null()) {
+    told += "Keys: " + Join(key["keys"].get<std::vector<std::string>>(), ", ") + ".\n";
+  } else {
+    told +=
+        "Values: " + text("values") + ".\n" +
+        (key["default"].is_null() ? "It has to be given." : "Default: " + text("default") + ".") +
+        "\n";
+  }
+  return WrapLines(told, kWidth);
 }
 
 }  // namespace trainctl::client

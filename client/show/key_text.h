@@ -13,11 +13,12 @@ namespace trainctl::client {
 // and each whose last part it is ("mask_prompt", "seed"). Of "tags.lab" the map "tags".
 std::vector<std::string> KeysMeant(std::string_view word);
 
-// {"key", "text", "values", "default"}, both last as texts. Those of a section are null, and of a
-// key that is required the default is. `key`: one of KeysMeant's.
+// {"key", "text", "values", "default", "keys"}: values and default as texts, and a section's keys.
+// What it has not is null: a section values and default, a key that is required its default.
+// `key`: one of KeysMeant's.
 record::Json KeyRecord(const std::string& key);
 
-// The same for people, lines of at most 100 columns.
-std::string KeyText(const std::string& key);
+// Such a record for people, lines of at most 100 columns.
+std::string KeyText(const record::Json& key);
 
 }  // namespace trainctl::client

@@ -171,7 +171,7 @@ class Explain : public Verb {
       listing.table.AddRow({key, value.is_null() ? std::string() : value.get<std::string>(),
                             record["text"].get<std::string>()});
       listing.records.push_back(record);
-      text += (text.empty() ? "" : "\n") + KeyText(key);
+      text += (text.empty() ? "" : "\n") + KeyText(record);
     }
     if (!context.for_people()) return Print(context, listing);
     context.out << text << std::flush;

@@ -3,6 +3,7 @@
 
 #include "client/exit_code.h"
 #include "client/show/explanations.h"
+#include "client/show/key_text.h"
 #include "client/show/output.h"
 #include "common/job/schema.h"
 #include "tests/client/client_test.h"
@@ -51,12 +52,23 @@ TEST_F(ExplainTest, AKeyOfTheJobFileIsExplainedByItsRowOfTheSchema) {
   EXPECT_EQ(Trainctl({"explain", "val_split_fraction"}).out, text);
   const Json json = Json::parse(Trainctl({"explain", "model.path", "-o", "json"}).out);
   EXPECT_EQ(json["keys"][0]["default"], nullptr);
+  EXPECT_EQ(json["keys"][0]["keys"], nullptr);
 }
 
 TEST_F(ExplainTest, AWordThatSeveralKeysOfTheJobFileEndWithExplainsAllOfThem) {
   EXPECT_EQ(Trainctl({"explain", "path", "-o", "name"}).out, "model.path\ndata.path\n");
   EXPECT_NE(Trainctl({"explain", "train"}).out.find(" train.epochs,"), std::string::npos);
   EXPECT_EQ(Trainctl({"explain", "tags.lab", "-o", "name"}).out, "tags\n");
+}
+
+TEST_F(ExplainTest, TheRecordOfAKeyHasAllThatItsTextTells) {
+  for (const char* word : {"train", "data.seed", "model.path"}) {
+    const Json key = Json::parse(Trainctl({"explain", word, "-o", "json"}).out)["keys"][0];
+    EXPECT_EQ(Trainctl({"explain", word}).out, KeyText(key));
+    EXPECT_EQ(key["keys"].is_null(), !key["values"].is_null()) << key;
+  }
+  const Json train = Json::parse(Trainctl({"explain", "train", "-o", "json"}).out)["keys"][0];
+  EXPECT_NE(train["keys"].dump().find("\"train.epochs\""), std::string::npos) << train;
 }
 
 }  // namespace
