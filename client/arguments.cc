@@ -427,8 +427,9 @@ base::Status Arguments::CheckActions() const {
   for (const Argument& argument : arguments_) {
     const std::vector<std::string>& actions = argument.actions;
     if (actions.empty() || !IsGiven(argument) || std::ranges::any_of(actions, is_meant)) continue;
-    const std::string option = argument.settings == nullptr ? Split(argument.names, ',').back()
-                                                            : "--" + argument.settings->front().key;
+    const bool is_override = argument.settings != nullptr && argument.settings == overrides_;
+    const std::string option =
+        is_override ? "--" + overrides_->front().key : Split(argument.names, ',').back();
     std::vector<std::string> named = actions;
     std::erase(named, "");
     return Wrong(option + " has a meaning only with " + verb_ + " " + Join(named, " or "));

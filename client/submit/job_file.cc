@@ -49,7 +49,10 @@ job::ReadJob Read(const std::string& text, const JobFileOptions& options, bool w
 
 base::Result<JobFile> PickExperiment(const job::LabSpec& lab, const JobFileOptions& options) {
   for (const job::JobSpec& job : lab.experiments) {
-    if (job.name == options.experiment) return JobFile{.jobs = {job}, .notes = job::NotesOn(job)};
+    if (job.name != options.experiment) continue;
+    JobFile file{.jobs = {job}, .notes = job::NotesOn(job)};
+    if (!options.name.empty()) file.jobs.front().name = options.name;
+    return file;
   }
   return base::Error{base::Code::kNotFound,
                      options.path + ": no experiment '" + options.experiment + "'"};

@@ -12,7 +12,7 @@ namespace trainctl::client {
 
 struct JobFileOptions {
   std::string path;
-  std::string name;        // of the job, or of a lab file's group; empty: the file's own
+  std::string name;        // of the job, or of a whole lab file's group; empty: the file's own
   std::string experiment;  // of a lab file: only this one, as a job; empty: all
   std::vector<job::Override> overrides;
 };

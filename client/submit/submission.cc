@@ -14,9 +14,11 @@
 #include "client/submit/folder_claims.h"
 #include "client/submit/folder_owner.h"
 #include "client/submit/follow.h"
+#include "client/submit/lab_time.h"
 #include "client/submit/patience.h"
 #include "client/submit/prediction.h"
 #include "client/submit/resumed_run.h"
+#include "client/submit/seed_note.h"
 #include "client/submit/within.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
@@ -181,6 +183,7 @@ int Report(Context& context, const v1::SubmitResponse& response, const JobFile& 
                      FactsText(assessments[static_cast<size_t>(i)],
                                context.surroundings.out_terminal.layout));
   }
+  if (!options.within_seconds) SayWholeTime(context, assessments, options);
   if (options.wait) {
     const Followed followed = Follow(context, {.jobs = {id},
                                                .again = id,
@@ -227,7 +230,17 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
   RefuseClaimedFolders(context, &assessments);
   PredictTimes(context, &assessments);
   SayNotes(context, assessments, &said);
+  const std::string seeds = SeedNote(assessments, file.variants);
+  if (!seeds.empty()) context.err << "note: " << seeds << std::endl;
   return assessments;
+}
+
+void SayWholeTime(Context& context, const std::vector<Assessment>& assessments,
+                  const SubmitOptions& options) {
+  const LabTime lab = PredictLab(assessments, options.max_parallel);
+  if (assessments.size() < 2 || lab.experiments == 0) return;
+  Say(context, WrapLines("All of it: " + LabText(lab, options.within_seconds) + ".",
+                         context.surroundings.out_terminal.layout.width));
 }
 
 std::string RefusalsOf(const std::vector<Assessment>& assessments) {

@@ -48,6 +48,10 @@ base::Result<std::vector<Assessment>> AssessAll(
     Context& context, const JobFile& file, const Site& site, bool force,
     const std::optional<v1::Lease>& lease = std::nullopt);
 
+// People are told how long several jobs take together, as far as that is predicted.
+void SayWholeTime(Context& context, const std::vector<Assessment>& assessments,
+                  const SubmitOptions& options);
+
 // The problems of those that this site refuses; "": it refuses none.
 std::string RefusalsOf(const std::vector<Assessment>& assessments);
 

@@ -48,13 +48,17 @@ base::Status SweepRun::Assess() {
 
 int SweepRun::SubmitGroup() {
   std::vector<size_t> places;
+  std::vector<Assessment> accepted;
   for (size_t i = 0; i < results_.size(); ++i) {
-    if (!IsRefused(i)) places.push_back(i);
+    if (IsRefused(i)) continue;
+    places.push_back(i);
+    accepted.push_back(assessments_[i]);
   }
   const base::Result<std::string> group = Submit(places, FileOf(sweep_).group_name);
   if (!group.ok()) return Fail(context_, group.error());
   Say(context_, "Submitted group " + NameWithId(FileOf(sweep_).group_name, *group) + " of " +
                     std::to_string(places.size()) + " jobs.\n");
+  SayWholeTime(context_, accepted, options_);
   if (!options_.wait) {
     Say(context_,
         "Follow with: trainctl wait " + *group + "; then: trainctl compare " + *group + "\n");
@@ -186,6 +190,26 @@ int RunSweep(Context& context, Sweep sweep, SubmitOptions options, const SweepCo
     return Fail(context, assessed.error());
   return course.stop_at_oom ? run.SubmitUntilOutOfMemory(static_cast<size_t>(course.skip))
                             : run.SubmitGroup();
+}
+
+void DeclareFileSubmission(Arguments& arguments, FileSubmission* submission) {
+  DeclareSubmitOptions(arguments, &submission->options);
+  arguments.Text("--after", "JOB[:any]", &submission->after,
+                 "start once this job has succeeded, or with :any has ended; several: j12,j13");
+  DeclareMatrix(arguments, &submission->matrix);
+}
+
+int SubmitFile(Context& context, const std::string& text, FileSubmission submission) {
+  JobFileOptions& file = submission.file;
+  if (!submission.after.empty()) file.overrides.push_back({"resources.after", submission.after});
+  if (!submission.matrix.empty()) {
+    base::Result<Sweep> sweep = PlanSweep(text, file, submission.matrix);
+    if (!sweep.ok()) return Fail(context, sweep.error());
+    return RunSweep(context, *std::move(sweep), submission.options, {});
+  }
+  const base::Result<JobFile> jobs = ReadJobText(text, file);
+  if (!jobs.ok()) return Fail(context, jobs.error());
+  return SubmitJobs(context, *jobs, submission.options);
 }
 
 }  // namespace trainctl::client

@@ -1,6 +1,6 @@
 // Runs the jobs of a sweep, and shows the curve of what came of them. Not thread-safe.
 //
-// trainctl sweep is one, and so is trainctl submit --matrix.
+// trainctl sweep is one, and so are trainctl submit --matrix and trainctl recipes submit --matrix.
 #pragma once
 
 #include <string>
@@ -60,5 +60,19 @@ struct SweepCourse {
 
 // Shows what it would be, or submits it. Returns the exit code; errors are printed.
 int RunSweep(Context& context, Sweep sweep, SubmitOptions options, const SweepCourse& course);
+
+// What is submitted of a job file or recipe: its jobs, or with a matrix a sweep.
+struct FileSubmission {
+  JobFileOptions file;
+  SubmitOptions options;
+  std::vector<job::Override> matrix;
+  std::string after;
+};
+
+// DeclareSubmitOptions, --after, --matrix.
+void DeclareFileSubmission(Arguments& arguments, FileSubmission* submission);
+
+// The file's text as the options say. Returns the exit code; errors are printed.
+int SubmitFile(Context& context, const std::string& text, FileSubmission submission);
 
 }  // namespace trainctl::client

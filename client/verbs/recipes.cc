@@ -1,14 +1,16 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "client/exit_code.h"
 #include "client/files/lab_file_text.h"
+#include "client/show/format.h"
 #include "client/submit/lab_time.h"
 #include "client/submit/recipe_folder.h"
 #include "client/submit/recipe_listing.h"
-#include "client/submit/submission.h"
+#include "client/submit/sweep_run.h"
 #include "client/submit/within.h"
 #include "client/verbs/verb.h"
 #include "common/base/file.h"
@@ -18,6 +20,23 @@
 
 namespace trainctl::client {
 namespace {
+
+// Until its end, what is said on stderr waits: notes stand below the table that they are about.
+class HeldNotes {
+ public:
+  explicit HeldNotes(Context& context) : err_(context.err), target_(err_.rdbuf(&held_)) {}
+  ~HeldNotes() {
+    err_.rdbuf(target_);
+    err_ << held_.str() << std::flush;
+  }
+  HeldNotes(const HeldNotes&) = delete;
+  HeldNotes& operator=(const HeldNotes&) = delete;
+
+ private:
+  std::ostream& err_;
+  std::stringbuf held_;
+  std::streambuf* const target_;
+};
 
 class Recipes : public Verb {
  public:
@@ -31,10 +50,10 @@ class Recipes : public Verb {
     arguments.OnlyWith({"", "ls"}, [&] {
       arguments.Text("--user", "NAME", &user_, "with ls: whose runs of them are shown; else yours");
     });
-    arguments.OnlyWith({"submit"}, [&] { DeclareSubmitOptions(arguments, &options_); });
+    arguments.OnlyWith({"submit"}, [&] { DeclareFileSubmission(arguments, &submission_); });
     arguments.AlsoWith("--within", "ls");
     arguments.OnlyWith({"show", "copy", "submit"}, [&] {
-      arguments.Overrides(&overrides_,
+      arguments.Overrides(&submission_.file.overrides,
                           "with show, copy and submit: override a setting; also --KEY VALUE, as in "
                           "--model.init random");
     });
@@ -44,7 +63,7 @@ class Recipes : public Verb {
         "and whether that fits your lease, or --within.\n"
         "show prints the resolved job or lab; copy writes it to a file to "
         "be changed.\n"
-        "submit takes the options of trainctl submit but --after and --matrix.");
+        "submit takes the options of trainctl submit; --matrix is for one experiment.");
   }
 
   int Run(Context& context) override {
@@ -98,6 +117,7 @@ class Recipes : public Verb {
   }
 
   int ListAll(Context& context, const std::vector<Recipe>& recipes) const {
+    const HeldNotes held(context);
     return Print(context, ListRecipes(recipes, OwnRuns(context, recipes)));
   }
 
@@ -115,6 +135,7 @@ class Recipes : public Verb {
 
   // Its experiments, with predicted times of what remains.
   int ListOne(Context& context, const Recipe& recipe) const {
+    const HeldNotes held(context);
     const LabRunsByName own = OwnRuns(context, {recipe});
     std::map<std::string, double> times;
     std::set<std::string> refused;
@@ -126,7 +147,7 @@ class Recipes : public Verb {
     std::string all;
     if (context.api != nullptr && !remaining.jobs.empty()) {
       const std::string user = user_.empty() ? context.surroundings.user : user_;
-      const auto stretch = FindStretch(context, options_.within, user);
+      const auto stretch = FindStretch(context, submission_.options.within, user);
       if (!stretch.ok()) return Fail(context, stretch.error());
       auto assessed = AssessAll(context, remaining, AskSite(context), /*force=*/false);
       if (!assessed.ok()) return Fail(context, assessed.error());
@@ -137,8 +158,9 @@ class Recipes : public Verb {
       }
       all = RemainingText(*assessed, *stretch);
     }
-    if (!recipe.jobs.front().notes.empty()) Say(context, recipe.jobs.front().notes + "\n\n");
     const int code = Print(context, ListExperiments(recipe, own, times, refused));
+    if (const std::string& its_own = recipe.jobs.front().notes; !its_own.empty())
+      Say(context, "\n" + WrapLines(its_own, context.surroundings.out_terminal.layout.width));
     const size_t done = recipe.jobs.size() - remaining.jobs.size();
     Say(context, "\n" + std::to_string(done) + " of " + std::to_string(recipe.jobs.size()) +
                      " done" + (all.empty() ? "" : "; what remains: " + all) + "\n");
@@ -150,17 +172,20 @@ class Recipes : public Verb {
       context.out << recipe.path << std::endl;
       return kExitOk;
     }
-    const base::Result<JobFile> file = OpenJobFile(
-        {.path = recipe.path, .experiment = recipe.experiment, .overrides = overrides_});
+    submission_.file.path = submission_.options.source = recipe.path;
+    submission_.file.experiment = recipe.experiment;
+    const base::Result<std::string> text =
+        ReadJobSource(*context.surroundings.in, &submission_.file);
+    if (!text.ok()) return Fail(context, text.error());
+    const base::Result<JobFile> file = ReadJobText(*text, submission_.file);
     if (!file.ok()) return Fail(context, file.error());
     if (action == "show") {
       context.out << TextOf(*file) << std::flush;
       return kExitOk;
     }
     if (action == "copy") return Copy(context, recipe, *file);
-    options_.source = recipe.path;
     NoteMissingModels(context, *file);
-    return SubmitJobs(context, *file, options_);
+    return SubmitFile(context, *text, submission_);
   }
 
   // The recipes come with rows and with models' shapes; SmolLM2-135M's weights are made by a script
@@ -215,8 +240,7 @@ class Recipes : public Verb {
 
   std::vector<std::string> words_;
   std::string folder_, user_;
-  SubmitOptions options_;
-  std::vector<job::Override> overrides_;
+  FileSubmission submission_;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <sstream>
 
 #include "client/exit_code.h"
 #include "client/show/output.h"
@@ -75,7 +76,8 @@ TEST_F(RecipesTest, OfALabIsSaidWhatRemains) {
   surroundings_.user = "anna";
   const Ended ended = Trainctl({"recipes", "ls", "lab-single"});
   EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_TRUE(ended.out.starts_with("What does bf16 save?\n\n")) << ended.out;
+  EXPECT_NE(ended.out.find("\n\nWhat does bf16 save?\n\n1 of 2 done"), std::string::npos)
+      << ended.out;
   EXPECT_NE(ended.out.find("PREDICTED"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("SUCCEEDED (j1)\n"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("\n1 of 2 done; what remains: "), std::string::npos) << ended.out;
@@ -185,6 +187,37 @@ TEST_F(RecipesTest, OneExperimentIsSubmittedAsAJobAndALabAsAGroup) {
   coordinator_.jobs.clear();
   EXPECT_EQ(Trainctl({"recipes", "submit", "lab-single"}).code, 0);
   EXPECT_EQ(coordinator_.submissions.back().group_name(), "lab-single");
+}
+
+TEST_F(RecipesTest, AnExperimentIsVariedAndFollowsOtherJobs) {
+  coordinator_.workers = {CpuWorker("alpha/0", "READY")};
+  const Ended ended = Trainctl({"recipes", "submit", "single-2", "--matrix",
+                                "train.micro_batch_size=4,8", "--after", "j7:any"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  ASSERT_EQ(coordinator_.submissions.size(), 1u);
+  const v1::SubmitRequest& sent = coordinator_.submissions[0];
+  EXPECT_EQ(sent.group_name(), "single-2-sweep");
+  ASSERT_EQ(sent.jobs_size(), 2);
+  for (int i = 0; i < 2; ++i) {
+    const job::JobSpec job = *job::FromJson(sent.jobs(i).job_json());
+    EXPECT_EQ(job.name, i == 0 ? "single-2-micro_batch_size-4" : "single-2-micro_batch_size-8");
+    EXPECT_EQ(job.train.micro_batch_size, i == 0 ? 4 : 8);
+    EXPECT_EQ(job.resources.after.at("j7"), job::After::kAny);
+  }
+  const Ended lab = Trainctl({"recipes", "submit", "lab-single", "--matrix", "data.seed=1,2"});
+  EXPECT_EQ(lab.code, kExitUsage);
+  EXPECT_NE(lab.err.find("is a lab file"), std::string::npos) << lab.err;
+}
+
+TEST_F(RecipesTest, NotesStandBelowTheTable) {
+  Trainctl({"recipes"});
+  std::ostringstream screen;
+  surroundings_.out = surroundings_.err = &screen;
+  EXPECT_EQ(RunProgram({"recipes", "ls", "lab-single"}, surroundings_), 0);
+  const std::string text = screen.str();
+  EXPECT_LT(text.find("PREDICTED"), text.find("could not be inspected")) << text;
+  EXPECT_LT(text.find("PREDICTED"), text.find("What does bf16 save?")) << text;
+  EXPECT_NE(text.find("could not be inspected"), std::string::npos) << text;
 }
 
 TEST_F(RecipesTest, ARecipeWhoseModelIsNotHereSaysHowToNameAnother) {
