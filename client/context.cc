@@ -56,6 +56,12 @@ void Say(Context& context, const std::string& text) {
   if (context.for_people()) context.out << text << std::flush;
 }
 
+int Tell(Context& context, const std::string& words, const Listing& listing) {
+  if (!context.for_people()) return Print(context, listing);
+  Say(context, words);
+  return kExitOk;
+}
+
 int Print(Context& context, const Listing& listing) {
   context.out << Render(listing, context.format, context.surroundings.out_terminal.layout)
               << std::flush;

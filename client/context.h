@@ -100,6 +100,9 @@ void Warn(Context& context, const std::string& message);
 // Words about the result; only people want them: nothing where the output is for scripts.
 void Say(Context& context, const std::string& text);
 
+// People read these words, and programs the listing, in the format asked for.
+int Tell(Context& context, const std::string& words, const Listing& listing);
+
 // Prints in the format asked for.
 int Print(Context& context, const Listing& listing);
 

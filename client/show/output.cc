@@ -1,6 +1,10 @@
 #include "client/show/output.h"
 
 #include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "client/show/format.h"
 
 namespace trainctl::client {
 namespace {
@@ -48,7 +52,38 @@ std::string RenderNames(const Listing& listing) {
   return text;
 }
 
+std::string HeaderOf(std::string key) {
+  std::ranges::transform(key, key.begin(), [](unsigned char c) {
+    return c == '_' ? ' ' : static_cast<char>(std::toupper(c));
+  });
+  return key;
+}
+
+std::string CellOf(const Json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return record::Dump(value, -1);
+  std::vector<std::string> items;
+  for (const Json& item : value) items.push_back(CellOf(item));
+  return Join(items, ", ");
+}
+
 }  // namespace
+
+Listing OneRecord(std::string collection, std::string name_key, Json record) {
+  std::vector<TextColumn> columns;
+  std::vector<TextCell> cells;
+  for (const auto& [key, value] : record.items()) {
+    columns.push_back({.header = HeaderOf(key), .right = value.is_number()});
+    cells.emplace_back(CellOf(value));
+  }
+  Listing listing{.collection = std::move(collection),
+                  .records = {std::move(record)},
+                  .table = TextTable(std::move(columns)),
+                  .name_key = std::move(name_key)};
+  listing.table.AddRow(std::move(cells));
+  return listing;
+}
 
 std::optional<OutputFormat> ParseOutputFormat(std::string_view name) {
   for (const auto& format : kFormats) {

@@ -31,6 +31,9 @@ struct Listing {
   Json members = Json::object();  // of the JSON, before the records
 };
 
+// One record, whose members are the columns: "token_file" is TOKEN FILE.
+Listing OneRecord(std::string collection, std::string name_key, Json record);
+
 // Ends with a newline where it is not empty.
 std::string Render(const Listing& listing, OutputFormat format, const TableLayout& layout);
 

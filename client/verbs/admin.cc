@@ -159,9 +159,10 @@ class Admin : public Verb {
     request.set_id(*id);
     if (const auto response = api.RevokeToken(request); !response.ok())
       return Fail(context, response.error());
-    Say(context, "Revoked token " + text +
-                     ": no call is taken with it, and what follows jobs by it has ended.\n");
-    return kExitOk;
+    return Tell(context,
+                "Revoked token " + text +
+                    ": no call is taken with it, and what follows jobs by it has ended.\n",
+                OneRecord("revoked", "id", {{"id", *id}}));
   }
 
   static int RevokeHost(Context& context, Api& api, const std::string& host) {
@@ -169,14 +170,16 @@ class Admin : public Verb {
     request.set_host(host);
     const base::Result<v1::RevokeHostResponse> revoked = api.RevokeHost(request);
     if (!revoked.ok()) return Fail(context, revoked.error());
-    Say(context, "Revoked what workers of " + host +
-                     " came by: " + Plural(revoked->streams(), "connection") +
-                     " ended. trainctl admin "
-                     "worker-token " +
-                     host + " lets it in again.\n");
+    std::string text = "Revoked what workers of " + host +
+                       " came by: " + Plural(revoked->streams(), "connection") +
+                       " ended. trainctl admin worker-token " + host + " lets it in again.\n";
     if (!revoked->known())
-      Say(context, "No worker of a host '" + host + "' has ever registered: is that its name?\n");
-    return kExitOk;
+      text += "No worker of a host '" + host + "' has ever registered: is that its name?\n";
+    return Tell(
+        context, text,
+        OneRecord(
+            "revoked", "host",
+            {{"host", host}, {"connections", revoked->streams()}, {"known", revoked->known()}}));
   }
 
   static int Backup(Context& context, Api& api, const std::string& file) {
@@ -184,17 +187,11 @@ class Admin : public Verb {
     request.set_path(file);
     const base::Result<v1::BackupResponse> made = api.Backup(request);
     if (!made.ok()) return Fail(context, made.error());
-    if (!context.for_people()) {
-      Listing listing{.collection = "backups",
-                      .table = TextTable({{"FILE"}, {"JOBS", true}, {"BYTES", true}})};
-      listing.records.push_back({{"file", file}, {"jobs", made->jobs()}, {"bytes", made->bytes()}});
-      listing.table.AddRow({file, std::to_string(made->jobs()), std::to_string(made->bytes())});
-      return Print(context, listing);
-    }
-    Say(context, file + " on the coordinator's host has " + std::to_string(made->jobs()) +
-                     (made->jobs() == 1 ? " job, " : " jobs, ") + base::FormatBytes(made->bytes()) +
-                     "; it was read again and holds together.\n");
-    return kExitOk;
+    return Tell(context,
+                file + " on the coordinator's host has " + Plural(made->jobs(), "job") + ", " +
+                    base::FormatBytes(made->bytes()) + "; it was read again and holds together.\n",
+                OneRecord("backups", "file",
+                          {{"file", file}, {"jobs", made->jobs()}, {"bytes", made->bytes()}}));
   }
 
   v1::CreateTokenRequest Wish(const std::string& owner, const std::string& role,
@@ -227,18 +224,20 @@ class Admin : public Verb {
       if (const base::Status kept = base::WriteSecretFile(file_, made->text()); !kept.ok())
         return Fail(context, kept.error());
     }
-    if (context.for_people()) {
-      Say(context, "Token " + std::to_string(token.id()) + " of " + token.owner() + ", " +
-                       token.role() + ", until " + FormatTime(token.expires_at()) +
-                       (file_.empty() ? ". It is told only now:\n" + made->text() + "\n"
-                                      : ", is in " + file_ + ".\n"));
-      return kExitOk;
-    }
     v1::ListTokensResponse listed;
     *listed.add_tokens() = token;
     Listing listing = ListTokens(listed, context.clock().Wall());
-    if (file_.empty()) listing.records.back()["token"] = made->text();
-    return Print(context, listing);
+    if (file_.empty()) {
+      listing.records.back()["token"] = made->text();
+    } else {
+      listing.records.back()["token_file"] = file_;
+    }
+    return Tell(context,
+                "Token " + std::to_string(token.id()) + " of " + token.owner() + ", " +
+                    token.role() + ", until " + FormatTime(token.expires_at()) +
+                    (file_.empty() ? ". It is told only now:\n" + made->text() + "\n"
+                                   : ", is in " + file_ + ".\n"),
+                listing);
   }
 
   std::vector<std::string> words_;

@@ -204,8 +204,16 @@ class Artifacts : public Verb {
     base::Status status = Copy(context, api, job.view().id(), *artifact, draft->get());
     if (status.ok()) status = (*draft)->Commit();
     if (!status.ok()) return Fail(context, status.error());
-    Say(context, "Copied " + NameOf(*artifact) + " to " + (*draft)->folder() + ".\n");
-    return kExitOk;
+    int64_t bytes = 0;
+    for (const auto& [path, size] : (*draft)->files()) bytes += size;
+    return Tell(context, "Copied " + NameOf(*artifact) + " to " + (*draft)->folder() + ".\n",
+                OneRecord("copied", "folder",
+                          {{"job", job.view().id()},
+                           {"name", NameOf(*artifact)},
+                           {"kind", artifact->kind()},
+                           {"folder", (*draft)->folder()},
+                           {"files", (*draft)->files().size()},
+                           {"bytes", bytes}}));
   }
 
   // A path of that name may be on this machine and be something else: then its owner or its size

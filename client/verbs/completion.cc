@@ -27,7 +27,8 @@ Arguments DeclaredBy(const VerbRow& row, Verb& verb) {
 
 std::string FlagsOf(const VerbRow& row) {
   const std::unique_ptr<Verb> verb = row.make();
-  return Join(DeclaredBy(row, *verb).Flags(), " ") + " --server --context --output";
+  return Join(DeclaredBy(row, *verb).Flags(), " ") + " --server --context" +
+         (verb->HasFormats() ? " --output" : "");
 }
 
 // Those that take settings of the job file as options.
@@ -250,6 +251,8 @@ class Completion : public Verb {
   }
 
   bool NeedsSite() const override { return shell_ == "jobs"; }
+
+  bool HasFormats() const override { return false; }
 
   int Run(Context& context) override {
     if (shell_ == "jobs") return PrintJobs(context);

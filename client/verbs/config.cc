@@ -61,14 +61,17 @@ class Config : public Verb {
                                                             "there are " + Join(names, ", "))};
   }
 
+  static Json RecordOf(const ConfigKey& key, const std::string& value) {
+    return {{"key", key.name}, {"value", record::TextOrNull(value)}};
+  }
+
   static int Get(Context& context, const ConfigKey& key) {
     const auto configuration = ReadConfiguration(context.surroundings.configuration_file);
     if (!configuration.ok()) return Fail(context, configuration.error());
     const std::string& value = *configuration.*key.value;
     if (value.empty())
       return Fail(context, {base::Code::kNotFound, std::string(key.name) + " is not set"});
-    context.out << value << std::endl;
-    return kExitOk;
+    return Tell(context, value + "\n", OneRecord("settings", "key", RecordOf(key, value)));
   }
 
   static int Set(Context& context, const ConfigKey& key, const std::string& value) {
@@ -79,9 +82,10 @@ class Config : public Verb {
           return base::Ok{};
         });
     if (!changed.ok()) return Fail(context, changed.error());
-    Say(context, value.empty() ? std::string(key.name) + " is not set any more.\n"
-                               : std::string(key.name) + " is " + value + ".\n");
-    return kExitOk;
+    return Tell(context,
+                value.empty() ? std::string(key.name) + " is not set any more.\n"
+                              : std::string(key.name) + " is " + value + ".\n",
+                OneRecord("settings", "key", RecordOf(key, value)));
   }
 
   static base::Status Check(const Configuration& configuration, const ConfigKey& key,
@@ -106,8 +110,7 @@ class Config : public Verb {
                     .name_key = "key"};
     for (const ConfigKey& key : kConfigKeys) {
       const std::string& value = *configuration.*key.value;
-      listing.records.push_back(
-          {{"key", key.name}, {"value", value.empty() ? Json(nullptr) : Json(value)}});
+      listing.records.push_back(RecordOf(key, value));
       listing.table.AddRow({std::string(key.name), value, std::string(key.meaning)});
     }
     return Print(context, listing);

@@ -55,6 +55,14 @@ class ContextVerb : public Verb {
   }
 
  private:
+  static Json RecordOf(const std::string& name, const SiteContext& site, bool is_used) {
+    return {{"name", name},
+            {"used", is_used},
+            {"address", site.address},
+            {"ca", site.ca_file},
+            {"token_file", site.token_file}};
+  }
+
   base::Status Check(const std::string& name) const {
     const auto invalid = [](const std::string& text) {
       return base::Error{base::Code::kInvalid, text};
@@ -85,46 +93,51 @@ class ContextVerb : public Verb {
       return base::Ok{};
     });
     if (!changed.ok()) return Fail(context, changed.error());
-    Say(context, "Added " + name + ", " + context_.address + "." +
-                     (is_used ? " It is the site that is meant from now on.\n"
-                              : " trainctl context use " + name + " makes it the one meant.\n"));
-    return kExitOk;
+    return Tell(context,
+                "Added " + name + ", " + context_.address + "." +
+                    (is_used ? " It is the site that is meant from now on.\n"
+                             : " trainctl context use " + name + " makes it the one meant.\n"),
+                OneRecord("contexts", "name", RecordOf(name, context_, is_used)));
   }
 
   int Use(Context& context, const std::string& name) {
+    SiteContext site;
     const base::Status changed = Change(context, [&](Configuration& configuration) -> base::Status {
-      if (!configuration.contexts.contains(name)) return UnknownContext(name);
+      const auto found = configuration.contexts.find(name);
+      if (found == configuration.contexts.end()) return UnknownContext(name);
+      site = found->second;
       configuration.used = name;
       return base::Ok{};
     });
     if (!changed.ok()) return Fail(context, changed.error());
-    Say(context, name + " is the site that is meant from now on.\n");
-    return kExitOk;
+    return Tell(context, name + " is the site that is meant from now on.\n",
+                OneRecord("contexts", "name", RecordOf(name, site, /*is_used=*/true)));
   }
 
   int Remove(Context& context, const std::string& name) {
+    SiteContext site;
     const base::Status changed = Change(context, [&](Configuration& configuration) -> base::Status {
-      if (configuration.contexts.erase(name) == 0) return UnknownContext(name);
+      const auto found = configuration.contexts.find(name);
+      if (found == configuration.contexts.end()) return UnknownContext(name);
+      site = found->second;
+      configuration.contexts.erase(found);
       if (configuration.used == name) configuration.used.clear();
       return base::Ok{};
     });
     if (!changed.ok()) return Fail(context, changed.error());
-    Say(context, "Forgot " + name + ". Its token file is still there.\n");
-    return kExitOk;
+    return Tell(context, "Forgot " + name + ". Its token file is still there.\n",
+                OneRecord("forgotten", "name", RecordOf(name, site, /*is_used=*/false)));
   }
 
   static int List(Context& context) {
     const auto configuration = ReadConfiguration(context.surroundings.configuration_file);
     if (!configuration.ok()) return Fail(context, configuration.error());
     Listing listing{.collection = "contexts",
-                    .table = TextTable({{"NAME"}, {"USED"}, {"ADDRESS"}, {"CA"}, {"TOKEN FILE"}})};
+                    .table = TextTable({{"NAME"}, {"USED"}, {"ADDRESS"}, {"CA"}, {"TOKEN FILE"}}),
+                    .name_key = "name"};
     for (const auto& [name, site] : configuration->contexts) {
       const bool is_used = name == configuration->used;
-      listing.records.push_back({{"name", name},
-                                 {"used", is_used},
-                                 {"address", site.address},
-                                 {"ca", site.ca_file},
-                                 {"token_file", site.token_file}});
+      listing.records.push_back(RecordOf(name, site, is_used));
       listing.table.AddRow(
           {name, is_used ? "yes" : "", site.address, site.ca_file, site.token_file});
     }

@@ -24,18 +24,11 @@ class Drain : public Verb {
     const base::Result<v1::DrainResponse> response = (*api)->Drain(request);
     if (!response.ok()) return Fail(context, response.error());
     const std::vector<std::string> jobs(response->jobs().begin(), response->jobs().end());
-    if (!context.for_people()) {
-      Listing listing{.collection = "drained",
-                      .records = {{{"target", target_}, {"jobs", jobs}}},
-                      .table = TextTable({{"TARGET"}, {"JOBS"}}),
-                      .name_key = "target"};
-      listing.table.AddRow({target_, Join(jobs, " ")});
-      return Print(context, listing);
-    }
-    Say(context, "Drained " + target_ + ": nothing new is placed there. " +
-                     (jobs.empty() ? "Nothing runs there." : "Still there: " + Join(jobs, ", ")) +
-                     "\n");
-    return kExitOk;
+    return Tell(context,
+                "Drained " + target_ + ": nothing new is placed there. " +
+                    (jobs.empty() ? "Nothing runs there." : "Still there: " + Join(jobs, ", ")) +
+                    "\n",
+                OneRecord("drained", "target", {{"target", target_}, {"jobs", jobs}}));
   }
 
  private:
@@ -61,28 +54,19 @@ class Undrain : public Verb {
     request.set_faults(faults_);
     const base::Result<v1::UndrainResponse> response = (*api)->Undrain(request);
     if (!response.ok()) return Fail(context, response.error());
-    if (!context.for_people()) return Print(context, ListEnded(*response));
     std::string text = "Nothing kept jobs away from " + target_ + ".\n";
     if (response->ended_size() > 0) text = "Undrained " + target_ + ". Ended:\n";
     for (const std::string& what : response->ended()) text += "  " + what + "\n";
     if (response->kept_size() > 0) text += "Nothing new is placed yet where faults stay:\n";
     for (const std::string& what : response->kept()) text += "  " + what + "\n";
-    Say(context, text);
-    return kExitOk;
+    const std::vector<std::string> ended(response->ended().begin(), response->ended().end());
+    const std::vector<std::string> kept(response->kept().begin(), response->kept().end());
+    return Tell(
+        context, text,
+        OneRecord("undrained", "target", {{"target", target_}, {"ended", ended}, {"kept", kept}}));
   }
 
  private:
-  Listing ListEnded(const v1::UndrainResponse& response) const {
-    const std::vector<std::string> ended(response.ended().begin(), response.ended().end());
-    const std::vector<std::string> kept(response.kept().begin(), response.kept().end());
-    Listing listing{.collection = "undrained",
-                    .records = {{{"target", target_}, {"ended", ended}, {"kept", kept}}},
-                    .table = TextTable({{"TARGET"}, {"ENDED"}, {"KEPT"}}),
-                    .name_key = "target"};
-    listing.table.AddRow({target_, Join(ended, ", "), Join(kept, ", ")});
-    return listing;
-  }
-
   std::string target_;
   bool faults_ = false;
 };

@@ -31,18 +31,11 @@ class Fence : public Verb {
     request.set_worker(worker_);
     if (const auto response = (*api)->Fence(request); !response.ok())
       return Fail(context, response.error());
-    if (!context.for_people()) {
-      Listing listing{.collection = "fenced",
-                      .records = {{{"worker", worker_}}},
-                      .table = TextTable({{"WORKER"}}),
-                      .name_key = "worker"};
-      listing.table.AddRow({worker_});
-      return Print(context, listing);
-    }
-    Say(context, "Fenced " + worker_ +
-                     ": what ran there is taken as ended. Its device is used again once the worker "
-                     "is back.\n");
-    return kExitOk;
+    return Tell(context,
+                "Fenced " + worker_ +
+                    ": what ran there is taken as ended. Its device is used again once the worker "
+                    "is back.\n",
+                OneRecord("fenced", "worker", {{"worker", worker_}}));
   }
 
  private:

@@ -47,6 +47,12 @@ class Import : public Verb {
                                 : "import " + words_.front() +
                                       ": expected litgpt; see: trainctl import --help"});
     }
+    if (ParseOutputFormat(output_)) {
+      return Fail(context,
+                  {base::Code::kInvalid, "-o " + output_ +
+                                             ": expected a FILE, such as job.json; without -o "
+                                             "the job file is printed, as JSON"});
+    }
     const base::Result<LitgptSource> source = ReadSource();
     if (!source.ok()) return Fail(context, source.error());
     const LitgptJob job = ConvertLitgpt(*source);

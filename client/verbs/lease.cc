@@ -106,21 +106,21 @@ class Lease : public Verb {
     *request.mutable_wish() = *wish;
     const base::Result<v1::FindLeaseResponse> found = api.FindLease(request);
     if (!found.ok()) return Fail(context, found.error());
-    if (!context.for_people()) {
-      Listing listing{.collection = "blocks", .table = TextTable({{"START"}, {"DEVICES"}})};
-      listing.records.push_back({{"start", record::Seconds(found->start())},
-                                 {"devices", std::vector<std::string>(found->workers().begin(),
-                                                                      found->workers().end())}});
-      listing.table.AddRow({LocalAndUtc(found->start()), Join(found->workers(), " ")});
-      return Print(context, listing);
-    }
-    Say(context, "Free " + SpanText(found->start(), found->start() + *seconds_ * 1'000'000) + ": " +
-                     Join(found->workers(), " ") + "\n");
-    return kExitOk;
+    Listing listing{.collection = "blocks", .table = TextTable({{"START"}, {"DEVICES"}})};
+    listing.records.push_back(
+        {{"start", record::Seconds(found->start())},
+         {"devices", std::vector<std::string>(found->workers().begin(), found->workers().end())}});
+    listing.table.AddRow({LocalAndUtc(found->start()), Join(found->workers(), " ")});
+    return Tell(context,
+                "Free " + SpanText(found->start(), found->start() + *seconds_ * 1'000'000) + ": " +
+                    Join(found->workers(), " ") + "\n",
+                listing);
   }
 
   int List(Context& context, Api& api) const {
     if (words_.size() > 1) return Wrong(context, words_.front() + " takes no name");
+    if (ics_ && context.format_given)
+      return Wrong(context, "--ics is a form of its own, without -o");
     const base::Result<v1::LeasesResponse> leases = api.Leases();
     if (!leases.ok()) return Fail(context, leases.error());
     if (ics_) {
@@ -177,11 +177,9 @@ class Lease : public Verb {
 
   // For people the words; else its record.
   static int Show(Context& context, const v1::Lease& lease, const std::string& words) {
-    Say(context, words);
-    if (context.for_people()) return kExitOk;
     v1::LeasesResponse one;
     *one.add_leases() = lease;
-    return Print(context, ListLeases(one));
+    return Tell(context, words, ListLeases(one));
   }
 
   std::vector<std::string> words_;

@@ -38,6 +38,8 @@ class Local : public Verb {
     });
   }
 
+  bool HasFormats() const override { return false; }
+
   int Run(Context& context) override {
     if (action_ != "up" && action_ != "status" && action_ != "down") {
       return Fail(context,
@@ -67,6 +69,8 @@ class Quickstart : public Verb {
   void Declare(Arguments& arguments) override {
     arguments.Text("--dir", "DIR", &directory_, kFolder);
   }
+
+  bool HasFormats() const override { return false; }
 
   int Run(Context& context) override {
     if (directory_.empty()) return Become(context, "quickstart", {});
@@ -99,6 +103,8 @@ class Slurm : public Verb {
   }
 
   bool NeedsSite() const override { return false; }
+
+  bool HasFormats() const override { return false; }
 
   int Run(Context& context) override {
     if (!context_.empty())

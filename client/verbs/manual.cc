@@ -47,6 +47,8 @@ class Manual : public Verb {
         "The pages tell what --help tells. man finds those in ~/.local/share/man/man1.");
   }
 
+  bool HasFormats() const override { return false; }
+
   int Run(Context& context) override {
     std::error_code error;
     std::filesystem::create_directories(folder_, error);

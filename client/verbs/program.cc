@@ -75,11 +75,11 @@ struct CommonOptions {
   std::string output;
 };
 
-void DeclareCommon(Arguments& arguments, CommonOptions* options) {
+void DeclareCommon(const Verb& verb, Arguments& arguments, CommonOptions* options) {
   arguments.Text("--server", "HOST:PORT", &options->server, "the coordinator (or TRAINCTL_SERVER)");
   if (!arguments.Has("--context"))  // else a verb that makes the site of that name
     arguments.Text("--context", "NAME", &options->context, "a site by its name (trainctl context)");
-  if (arguments.Has("-o")) return;  // a verb that writes a file
+  if (!verb.HasFormats() || arguments.Has("-o")) return;  // the latter writes a file
   arguments.Text("-o,--output", "FORMAT", &options->output, std::string(kOutputFormats));
 }
 
@@ -113,12 +113,27 @@ base::Status ApplyCommon(const CommonOptions& options, Context* context) {
   return base::Ok{};
 }
 
+// "-o json" where the answer has one form. Behind "--" are words of another program.
+base::Status RefuseFormat(const VerbRow& row, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word == "--") break;
+    const std::string name = word.substr(0, word.find('='));
+    if (name != "-o" && name != "--output") continue;
+    return base::Error{base::Code::kInvalid, std::string(row.name) + " takes no " + name +
+                                                 ": its answer has one form; see: trainctl " +
+                                                 std::string(row.name) + " --help"};
+  }
+  return base::Ok{};
+}
+
 int RunVerb(const VerbRow& row, const std::vector<std::string>& words, Context& context) {
   Arguments arguments(row.name, row.summary, row.examples);
   CommonOptions common;
   const std::unique_ptr<Verb> verb = row.make();
   verb->Declare(arguments);
-  DeclareCommon(arguments, &common);
+  DeclareCommon(*verb, arguments, &common);
+  if (const base::Status has_one = RefuseFormat(row, words); !verb->HasFormats() && !has_one.ok())
+    return Fail(context, has_one.error());
   if (const base::Status parsed = arguments.Parse(words); !parsed.ok())
     return Fail(context, parsed.error());
   if (arguments.wants_help()) {
@@ -190,7 +205,7 @@ VerbHelp HelpOf(const VerbRow& row) {
   CommonOptions common;
   const std::unique_ptr<Verb> verb = row.make();
   verb->Declare(arguments);
-  DeclareCommon(arguments, &common);
+  DeclareCommon(*verb, arguments, &common);
   return arguments.Told();
 }
 

@@ -169,8 +169,8 @@ class Recipes : public Verb {
 
   int RunOne(Context& context, const std::string& action, const Recipe& recipe) {
     if (action == "path") {
-      context.out << recipe.path << std::endl;
-      return kExitOk;
+      return Tell(context, recipe.path + "\n",
+                  OneRecord("recipes", "path", {{"id", recipe.id}, {"path", recipe.path}}));
     }
     submission_.file.path = submission_.options.source = recipe.path;
     submission_.file.experiment = recipe.experiment;
@@ -234,8 +234,9 @@ class Recipes : public Verb {
     }
     if (const base::Status written = base::WriteFileAtomically(path, TextOf(file)); !written.ok())
       return Fail(context, written.error());
-    Say(context, "Wrote " + path + ". What it would do: trainctl submit " + path + " --dry-run\n");
-    return kExitOk;
+    return Tell(context,
+                "Wrote " + path + ". What it would do: trainctl submit " + path + " --dry-run\n",
+                OneRecord("copied", "path", {{"id", recipe.id}, {"path", path}}));
   }
 
   std::vector<std::string> words_;

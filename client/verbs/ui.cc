@@ -22,19 +22,41 @@ struct Served {
   std::string page;     // "/"
 };
 
-// What to open, by whoever reaches the coordinator there. A loopback address of another host is of
-// no use here.
-std::string WayTo(const std::string& server, Served served) {
+// What to open, by whoever reaches the coordinator there.
+struct Way {
+  std::string url;
+  std::string tunnel;  // to be kept open meanwhile; empty: none is needed
+  std::string host;    // of the dashboard
+};
+
+// A loopback address of another host is of no use here.
+Way WayTo(const std::string& server, Served served) {
   const std::string host = HostOf(server);
   if (IsAnyAddress(HostOf(served.address)))
     served.address.replace(0, HostOf(served.address).size(), host);
   if (!IsLoopback(served.address) || IsLoopback(server))
-    return served.scheme + served.address + served.page;
+    return {served.scheme + served.address + served.page, "", host};
   const bool is_v6 = host.starts_with('[');
-  return "The dashboard is served on " + host + " alone, to users of that host. Keep this open:\n" +
-         "  ssh -N -L 7080:" + served.address + " " +
-         (is_v6 ? host.substr(1, host.size() - 2) : host) + "\nand open " + served.scheme +
-         "localhost:7080" + served.page;
+  return {
+      served.scheme + "localhost:7080" + served.page,
+      "ssh -N -L 7080:" + served.address + " " + (is_v6 ? host.substr(1, host.size() - 2) : host),
+      host};
+}
+
+std::string TextOf(const Way& way) {
+  if (way.tunnel.empty()) return way.url + "\n";
+  return "The dashboard is served on " + way.host +
+         " alone, to users of that host. Keep this open:\n  " + way.tunnel + "\nand open " +
+         way.url + "\n";
+}
+
+// seconds: for how long the address is good; 0: always.
+int TellWay(Context& context, const Way& way, int64_t seconds) {
+  return Tell(context, TextOf(way),
+              OneRecord("dashboards", "url",
+                        {{"url", way.url},
+                         {"tunnel", record::TextOrNull(way.tunnel)},
+                         {"valid_seconds", record::Known(seconds > 0, seconds)}}));
 }
 
 class Ui : public Verb {
@@ -67,8 +89,7 @@ class Ui : public Verb {
                             "--dashboard 127.0.0.1:7080, or with --site-keys and --dashboard-tls "
                             "0.0.0.0:7444"});
     }
-    context.out << WayTo(context.server, {"http://", site->dashboard(), "/"}) << std::endl;
-    return kExitOk;
+    return TellWay(context, WayTo(context.server, {"http://", site->dashboard(), "/"}), 0);
   }
 
  private:
@@ -76,11 +97,11 @@ class Ui : public Verb {
   static int SignIn(Context& context, Api& api, const std::string& address) {
     const base::Result<v1::SignInResponse> made = api.SignIn();
     if (!made.ok()) return Fail(context, made.error());
-    context.out << WayTo(context.server, {"https://", address, "/sign-in#" + made->code()})
-                << std::endl;
+    const Way way = WayTo(context.server, {"https://", address, "/sign-in#" + made->code()});
+    const int code = TellWay(context, way, made->seconds());
     context.err << "It signs one browser in as you, once and within " << made->seconds() << " s."
                 << std::endl;
-    return kExitOk;
+    return code;
   }
 };
 

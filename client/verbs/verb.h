@@ -18,6 +18,8 @@ class Verb {
   virtual int Run(Context& context) = 0;  // returns the exit code
   // Whether it ends where what names the site is wrong. Not so who puts that right.
   virtual bool NeedsSite() const { return true; }
+  // Whether -o chooses the form of its answer. Not so of a script, and of what other programs say.
+  virtual bool HasFormats() const { return true; }
 };
 
 struct VerbRow {

@@ -109,8 +109,8 @@ class Workers : public Verb {
     request.set_worker(worker);
     if (const auto response = api.RemoveWorker(request); !response.ok())
       return Fail(context, response.error());
-    Say(context, "Removed " + worker + " from the inventory.\n");
-    return kExitOk;
+    return Tell(context, "Removed " + worker + " from the inventory.\n",
+                OneRecord("removed", "worker", {{"worker", worker}}));
   }
 
   static int List(Context& context, Api& api) {
