@@ -10,6 +10,7 @@
 #include "client/files/tracked_run.h"
 #include "client/files/tracker_exports.h"
 #include "client/files/wandb_records.h"
+#include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
@@ -53,7 +54,7 @@ std::string ProjectOf(const v1::GetResponse& jobs) {
 
 // "20261122_201944"
 std::string CompactTime(int64_t micros) {
-  std::string time = FormatTime(micros).substr(0, 19);
+  std::string time = UtcTime(micros).substr(0, 19);
   std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
   std::ranges::replace(time, ' ', '_');
   return time;

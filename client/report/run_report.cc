@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/files/run_again.h"
+#include "client/show/calendar_time.h"
 #include "client/show/comparison.h"
 #include "client/show/foresight.h"
 #include "client/show/format.h"
@@ -69,7 +70,7 @@ ReportSection Outcomes(const v1::GetResponse& jobs) {
     std::string outcome = view.outcome().empty() ? view.state() : view.outcome();
     if (view.has_as_expected())
       outcome += view.as_expected() ? ", as expected" : ", not as expected";
-    std::string why = view.outcome().empty() ? view.reason() : view.message();
+    std::string why = InLocalTime(view.outcome().empty() ? view.reason() : view.message());
     if (!detail.attempts().empty()) {
       const v1::AttemptView& last = *detail.attempts().rbegin();
       if (const auto oom = OomOf(last)) why += (why.empty() ? "" : "; ") + OomText(*oom);

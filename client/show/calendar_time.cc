@@ -28,6 +28,11 @@ std::string Formatted(const std::tm& time, const char* format) {
   return {text, std::strftime(text, sizeof text, format, &time)};
 }
 
+// London's winter, say, is UTC too.
+std::string ZoneOf(const std::tm& local) {
+  return local.tm_gmtoff == 0 ? "UTC" : Formatted(local, "%Z");
+}
+
 // The whole text, or nothing.
 bool Reads(const std::string& text, const char* format, std::tm* time) {
   *time = {};
@@ -64,13 +69,6 @@ size_t TimeAt(std::string_view text) {
   return 0;
 }
 
-// "(2026-11-30 23:00 UTC)" stands behind the local time already, and what is quoted was typed.
-bool Stays(std::string_view text, size_t at, size_t length) {
-  if (at == 0) return false;
-  const char before = text[at - 1];
-  return before == '\'' || (before == '(' && text.substr(at + length).starts_with(')'));
-}
-
 }  // namespace
 
 base::Result<int64_t> ParseCalendarTime(const std::string& text) {
@@ -94,25 +92,23 @@ base::Result<int64_t> ParseCalendarTime(const std::string& text) {
   return int64_t{seconds} * 1'000'000;
 }
 
-std::string LocalAndUtc(int64_t micros) {
-  const std::tm local = Local(micros), utc = Utc(micros);
-  const bool has_seconds = utc.tm_sec != 0;
-  const char* minute = has_seconds ? "%H:%M:%S" : "%H:%M";
-  const std::string there = Formatted(utc, minute) + " UTC";
-  if (local.tm_gmtoff == 0) return Formatted(utc, "%Y-%m-%d ") + there;
-  const bool is_other_day = local.tm_mday != utc.tm_mday;
-  return Formatted(local, "%Y-%m-%d ") + Formatted(local, minute) + Formatted(local, " %Z") + " (" +
-         (is_other_day ? Formatted(utc, "%Y-%m-%d ") : "") + there + ")";
+std::string LocalTime(int64_t micros) {
+  const std::tm local = Local(micros);
+  return Formatted(local, local.tm_sec != 0 ? "%Y-%m-%d %H:%M:%S " : "%Y-%m-%d %H:%M ") +
+         ZoneOf(local);
 }
+
+std::string UtcTime(int64_t micros) { return Formatted(Utc(micros), "%Y-%m-%d %H:%M:%S UTC"); }
 
 std::string InLocalTime(const std::string& text) {
   std::string local;
   for (size_t at = 0; at < text.size();) {
     const size_t length = TimeAt(std::string_view(text).substr(at));
-    const base::Result<int64_t> time = length > 0 && !Stays(text, at, length)
+    const bool is_typed = at > 0 && text[at - 1] == '\'';
+    const base::Result<int64_t> time = length > 0 && !is_typed
                                            ? ParseCalendarTime(text.substr(at, length))
                                            : base::Error{base::Code::kInvalid, "no time"};
-    local += time.ok() ? LocalAndUtc(*time) : text.substr(at, 1);
+    local += time.ok() ? LocalTime(*time) : text.substr(at, 1);
     at += time.ok() ? length : 1;
   }
   return local;
@@ -120,11 +116,12 @@ std::string InLocalTime(const std::string& text) {
 
 std::string LocalDay(int64_t micros) { return Formatted(Local(micros), "%a %Y-%m-%d"); }
 std::string LocalMinute(int64_t micros) { return Formatted(Local(micros), "%H:%M"); }
+std::string LocalSecond(int64_t micros) { return Formatted(Local(micros), "%H:%M:%S"); }
 std::string LocalZone(int64_t micros) {
   const std::tm local = Local(micros);
   return local.tm_gmtoff == 0
              ? "UTC"
-             : Formatted(local, "%Z (UTC") + Formatted(local, "%z").insert(3, ":") + ")";
+             : ZoneOf(local) + " (UTC" + Formatted(local, "%z").insert(3, ":") + ")";
 }
 std::string CalendarStamp(int64_t micros) { return Formatted(Utc(micros), "%Y%m%dT%H%M%SZ"); }
 

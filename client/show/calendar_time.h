@@ -1,4 +1,5 @@
-// Times of a calendar, as people type and read them: local time unless it says UTC.
+// Times of a calendar, as people type and read them: local time unless it says UTC. All texts have
+// times in one form; records have seconds since the epoch.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,20 @@ namespace trainctl::client {
 // Wall micros. kInvalid: not such a time, or one that the local clock passes over.
 base::Result<int64_t> ParseCalendarTime(const std::string& text);
 
-// "2026-12-01 14:00 CET (13:00 UTC)"; where local time is UTC: "2026-12-01 13:00 UTC". Seconds are
-// told where there are some.
-std::string LocalAndUtc(int64_t micros);
+// "2026-12-01 14:00:05 CET"; a whole minute is "2026-12-01 14:00 CET".
+std::string LocalTime(int64_t micros);
 
-// A text of the coordinator's with each of its times, "2026-12-01 13:00 UTC", as LocalAndUtc has
-// it. One that LocalAndUtc has written stays, and so does one in quotes.
+// A text of the coordinator's with each of its times, "2026-12-01 13:00 UTC", as LocalTime has it.
+// One in quotes stays: it was typed.
 std::string InLocalTime(const std::string& text);
 
-// "Tue 2026-12-01" and "14:00", local.
+// "2026-12-01 13:00:05 UTC": of files that are read elsewhere.
+std::string UtcTime(int64_t micros);
+
+// "Tue 2026-12-01", "14:00" and "14:00:05", local.
 std::string LocalDay(int64_t micros);
 std::string LocalMinute(int64_t micros);
+std::string LocalSecond(int64_t micros);
 // "CET (UTC+01:00)", "UTC": that of local time then.
 std::string LocalZone(int64_t micros);
 

@@ -89,15 +89,6 @@ std::string FormatClock(double seconds) {
                    : Print("%lld:%02lld", minutes, rest);
 }
 
-std::string FormatTime(int64_t micros) {
-  const std::time_t seconds = micros / 1'000'000;
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  char text[64];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc);
-  return text;
-}
-
 int DisplayWidth(std::string_view text) {
   int width = 0;
   while (!text.empty()) {

@@ -35,9 +35,6 @@ std::string FormatDelta(double ratio);
 // Elapsed or remaining, as on a clock: "0:07", "12:03", "3:02:11".
 std::string FormatClock(double seconds);
 
-// Wall time in UTC: "2026-11-21 03:53:21 UTC".
-std::string FormatTime(int64_t micros);
-
 // Columns on a terminal (character_width.h).
 int DisplayWidth(std::string_view text);
 

@@ -20,7 +20,7 @@ std::string Fact(const std::string& label, const std::string& text, const TableL
 
 std::string Ago(int64_t since, int64_t now) {
   const double seconds = static_cast<double>(now - since) / 1e6;
-  return FormatClock(seconds < 0 ? 0 : seconds) + ", since " + FormatTime(since);
+  return FormatClock(seconds < 0 ? 0 : seconds) + ", since " + LocalTime(since);
 }
 
 // "SUCCEEDED, not as expected (OOM)".
@@ -59,7 +59,7 @@ std::string HindrancesText(const v1::Wait& wait, const TableLayout& layout) {
                    {"WHO OR WHY"}});
   for (const v1::Hindrance& hindrance : wait.hindrances()) {
     table.AddRow({hindrance.worker(), hindrance.state(), TimeText(hindrance.since()),
-                  hindrance.until() == 0 ? "not known" : "about " + FormatTime(hindrance.until()),
+                  hindrance.until() == 0 ? "not known" : "about " + LocalTime(hindrance.until()),
                   WhoText(hindrance)});
   }
   std::string text = table.empty() ? "" : "\n" + table.Render(layout);
@@ -132,14 +132,14 @@ std::string RunText(const v1::JobDetail& detail, int64_t now, const TableLayout&
   std::string text = add("runs", "on " + PlacementText(view) + ", " + Ago(view.started_at(), now));
   if (const std::string steps = StepsText(view); !steps.empty()) text += add("steps", steps);
   if (detail.expected_end() != 0) {
-    text += add("ends", "about " + FormatTime(detail.expected_end()) + EndsBy(detail));
+    text += add("ends", "about " + LocalTime(detail.expected_end()) + EndsBy(detail));
   }
   return text;
 }
 
 std::string EndingText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   const v1::JobView& view = detail.view();
-  std::string text = Fact("ended", FormatTime(view.ended_at()), layout);
+  std::string text = Fact("ended", LocalTime(view.ended_at()), layout);
   if (view.started_at() != 0) {
     text += Fact("ran",
                  FormatClock(ElapsedSeconds(view, now)) +

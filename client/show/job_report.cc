@@ -31,7 +31,7 @@ std::string OverviewText(const v1::JobDetail& detail) {
     if (!value.empty()) table.AddRow({what, value});
   };
   add("outcome", StateText(view));
-  add("message", view.message());
+  add("message", InLocalTime(view.message()));
   add("group", GroupText(view));
   add("owner", view.owner());
   add("where", PlacementText(view));
@@ -63,7 +63,7 @@ std::string AttemptsText(const v1::JobDetail& detail) {
                             : failed_trial.empty()    ? attempt.outcome()
                                                       : failed_trial;
     text += "\n## Attempt " + std::to_string(attempt.attempt()) + ": " + end + "\n\n";
-    if (!attempt.message().empty()) text += attempt.message() + "\n\n";
+    if (!attempt.message().empty()) text += InLocalTime(attempt.message()) + "\n\n";
     if (const std::string cause = CauseText(attempt); !cause.empty())
       text += "Cause: " + cause + ".\n\n";
     TextTable ranks({{"Rank", true},
@@ -143,7 +143,7 @@ std::string EventsText(const v1::JobDetail& detail) {
   if (detail.events().empty()) return "";
   TextTable table({{"Time"}, {"Event"}});
   for (const v1::JobEvent& event : detail.events())
-    table.AddRow({FormatTime(event.time()), InLocalTime(event.text())});
+    table.AddRow({LocalTime(event.time()), InLocalTime(event.text())});
   return "\n## Events\n\n" + table.Markdown();
 }
 

@@ -42,7 +42,7 @@ std::string NoRankText(const v1::JobView& view, int64_t rank) {
          std::to_string(view.devices());
 }
 
-std::string TimeText(int64_t micros) { return micros == 0 ? "" : FormatTime(micros); }
+std::string TimeText(int64_t micros) { return micros == 0 ? "" : LocalTime(micros); }
 
 std::vector<std::pair<std::string, std::string>> SettingsOf(const v1::JobDetail& detail) {
   const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
@@ -60,7 +60,7 @@ std::vector<std::pair<std::string, std::string>> SettingsOf(const v1::JobDetail&
 
 std::string PredictedStartText(const v1::JobView& view) {
   if (view.predicted_start() == 0) return "";
-  return "about " + FormatTime(view.predicted_start()) +
+  return "about " + LocalTime(view.predicted_start()) +
          ", a prediction: if other jobs end when expected";
 }
 
@@ -103,7 +103,7 @@ std::string EventLines(const v1::JobDetail& detail, const TableLayout& layout) {
   std::string text;
   for (const v1::JobEvent& event : detail.events())
     text +=
-        LabelledLine(FormatTime(event.time()), kTimeWidth, InLocalTime(event.text()), layout.width);
+        LabelledLine(LocalTime(event.time()), kTimeWidth, InLocalTime(event.text()), layout.width);
   return text;
 }
 

@@ -16,9 +16,7 @@ namespace trainctl::client {
 namespace {
 
 // Of a time in microseconds: "~16:40", a prediction.
-std::string PredictedHour(int64_t micros) {
-  return micros == 0 ? "" : "~" + FormatTime(micros).substr(11, 5);
-}
+std::string PredictedHour(int64_t micros) { return micros == 0 ? "" : "~" + LocalMinute(micros); }
 
 struct Drawing {
   const SiteView& site;
@@ -145,7 +143,7 @@ std::vector<std::string> EndedRows(const Drawing& drawing) {
                  RateCell(job),
                  PeakCell(job),
                  job.started_at() != 0 ? FormatClock(ElapsedSeconds(job, drawing.site.time)) : "",
-                 Succeeded(job) ? "" : job.message()});
+                 Succeeded(job) ? "" : InLocalTime(job.message())});
   }
   return drawing.Lines(grid);
 }

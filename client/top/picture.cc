@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "client/show/calendar_time.h"
 #include "client/show/character_width.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
@@ -79,7 +80,7 @@ std::string CountsText(const SiteView& site) {
 }
 
 std::string TitleRow(const SiteView& site, const Paper& paper) {
-  const std::string time = FormatTime(site.time).substr(11);
+  const std::string time = LocalSecond(site.time);
   if (!site.problem.empty()) {
     const std::string text =
         "not as it is now, but as of " + time + ": " + OneLine(site.problem) + " (Ctrl-C ends)";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "client/show/attempt_text.h"
+#include "client/show/calendar_time.h"
 #include "client/show/format.h"
 #include "client/top/device_rows.h"
 #include "client/top/grid.h"
@@ -51,7 +52,7 @@ std::vector<std::string> EventRows(const v1::JobDetail& detail, const Paper& pap
   std::vector<std::string> rows;
   for (int i = most > 0 ? std::max(0, count - most) : 0; i < count; ++i) {
     const std::string text =
-        FormatTime(detail.events(i).time()).substr(11, 8) + "  " + OneLine(detail.events(i).text());
+        LocalSecond(detail.events(i).time()) + "  " + OneLine(detail.events(i).text());
     rows.push_back(paper.columns > 0 ? Truncate(text, paper.columns) : text);
   }
   return rows;

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "client/exit_code.h"
+#include "client/show/calendar_time.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/verbs/verb.h"
@@ -35,7 +36,7 @@ Listing ListEntries(const v1::AuditResponse& response) {
                                {"verdict", entry.verdict()}});
     const Style style = entry.verdict() == "accepted" ? Style::kPlain : Style::kBad;
     listing.table.AddRow({std::to_string(entry.id()),
-                          FormatTime(entry.time()),
+                          LocalTime(entry.time()),
                           entry.actor(),
                           entry.address(),
                           entry.action(),
@@ -58,8 +59,8 @@ Listing ListTokens(const v1::ListTokensResponse& response, base::WallMicros now)
     listing.table.AddRow({std::to_string(token.id()),
                           token.owner(),
                           token.role(),
-                          FormatTime(token.created_at()),
-                          {FormatTime(token.expires_at()), style}});
+                          LocalTime(token.created_at()),
+                          {LocalTime(token.expires_at()), style}});
   }
   return listing;
 }
@@ -234,7 +235,7 @@ class Admin : public Verb {
     }
     return Tell(context,
                 "Token " + std::to_string(token.id()) + " of " + token.owner() + ", " +
-                    token.role() + ", until " + FormatTime(token.expires_at()) +
+                    token.role() + ", until " + LocalTime(token.expires_at()) +
                     (file_.empty() ? ". It is told only now:\n" + made->text() + "\n"
                                    : ", is in " + file_ + ".\n"),
                 listing);

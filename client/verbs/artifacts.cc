@@ -5,6 +5,7 @@
 #include "client/exit_code.h"
 #include "client/files/artifact_source.h"
 #include "client/naming.h"
+#include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
@@ -51,7 +52,7 @@ Listing ListArtifacts(const v1::GetResponse& jobs) {
            {"time", Seconds(artifact.time())}});
       listing.table.AddRow({detail.view().id(), NameOf(artifact), artifact.kind(),
                             artifact.bytes() > 0 ? base::FormatBytes(artifact.bytes()) : "–",
-                            artifact.time() > 0 ? FormatTime(artifact.time()) : "", artifact.host(),
+                            artifact.time() > 0 ? LocalTime(artifact.time()) : "", artifact.host(),
                             artifact.path()});
     }
   }

@@ -8,6 +8,7 @@
 #include "client/plot/svg.h"
 #include "client/report/comparison_bars.h"
 #include "client/report/run_report.h"
+#include "client/show/calendar_time.h"
 #include "client/show/comparison.h"
 #include "client/show/format.h"
 #include "client/show/transposed_comparison.h"
@@ -89,7 +90,7 @@ class Compare : public Verb {
 
   int Draw(Context& context, const v1::CompareResponse& response) const {
     const bool is_page = drawn_ == "html" || drawn_ == "pdf";
-    const std::string origin = FormatTime(context.clock().Wall()) + ", from " + context.server;
+    const std::string origin = LocalTime(context.clock().Wall()) + ", from " + context.server;
     const std::string page = is_page ? HtmlOf(ReportOn(response, origin)) : "";
     const drawn::Drawing drawing =
         is_page ? drawn::Drawing{}

@@ -8,6 +8,7 @@
 #include "client/files/run_again.h"
 #include "client/files/tracker_exports.h"
 #include "client/naming.h"
+#include "client/show/calendar_time.h"
 #include "client/show/comparison.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
@@ -64,7 +65,7 @@ std::string JobsText(const v1::GetResponse& jobs, bool is_group) {
         {job, view.name(), view.outcome().empty() ? view.state() : view.outcome(),
          WithThousands(view.step()) + "/" + WithThousands(view.steps()),
          view.peak_allocated_bytes() > 0 ? base::FormatBytes(view.peak_allocated_bytes()) : "–",
-         view.outcome().empty() ? view.reason() : view.message()});
+         InLocalTime(view.outcome().empty() ? view.reason() : view.message())});
   }
   return table.Markdown();
 }
@@ -170,9 +171,8 @@ class Export : public Verb {
   }
 
   static std::string IndexText(Context& context, const std::string& title) {
-    return RenderDocument({{"exported", title},
-                           {"at", FormatTime(context.clock().Wall())},
-                           {"server", context.server}});
+    return RenderDocument(
+        {{"exported", title}, {"at", UtcTime(context.clock().Wall())}, {"server", context.server}});
   }
 
   static base::Status WriteLab(const v1::GetResponse& jobs, FolderDraft* draft) {
@@ -188,7 +188,7 @@ class Export : public Verb {
                                const v1::CompareResponse& comparison, bool is_group,
                                FolderDraft* draft) {
     const std::string title = GroupOrJobText(jobs);
-    const std::string now = FormatTime(context.clock().Wall());
+    const std::string now = LocalTime(context.clock().Wall());
     const std::pair<const char*, std::string> files[] = {
         {"comparison.md", "# " + title + "\n\n" + ComparisonMarkdown(comparison, {})},
         {"comparison.csv", RenderCsv(FlatRecords(comparison))},

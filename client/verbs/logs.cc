@@ -3,6 +3,7 @@
 
 #include "client/exit_code.h"
 #include "client/naming.h"
+#include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
@@ -119,7 +120,7 @@ class Logs : public Verb {
     const v1::JobView& job = detail.view();
     if (detail.logs_removed_at() > 0) {
       context.err << "note: the logs of " << job.name() << " (" << job.id() << ") were removed at "
-                  << FormatTime(detail.logs_removed_at()) << " by this site's policy" << std::endl;
+                  << LocalTime(detail.logs_removed_at()) << " by this site's policy" << std::endl;
       return;
     }
     const bool is_other = rank_.value_or(0) != 0;

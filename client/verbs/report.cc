@@ -5,6 +5,7 @@
 #include "client/page_file.h"
 #include "client/plot/read_curves.h"
 #include "client/report/run_report.h"
+#include "client/show/calendar_time.h"
 #include "client/show/comparison.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
@@ -71,7 +72,7 @@ class ReportVerb : public Verb {
     if (const base::Status whole = CheckWhole(*comparison); !whole.ok()) return whole.error();
     RunFacts facts{.jobs = std::move(*jobs),
                    .comparison = std::move(*comparison),
-                   .origin = FormatTime(context.clock().Wall()) + ", from " + context.server};
+                   .origin = LocalTime(context.clock().Wall()) + ", from " + context.server};
     for (const job::Metric metric : kDrawn) {
       base::Result<Plot> plot = Draw(api, facts.jobs, metric);
       if (!plot.ok()) return plot.error();

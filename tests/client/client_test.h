@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <sstream>
@@ -17,6 +19,11 @@ namespace trainctl::client {
 
 class ClientTest : public testing::Test {
  protected:
+  ClientTest() {  // times in texts are local
+    setenv("TZ", "UTC0", 1);
+    tzset();
+  }
+
   struct Ended {
     int code = 0;
     std::string out, err;

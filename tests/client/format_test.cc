@@ -95,7 +95,5 @@ TEST(Format, WidthCountsCodePointsAndTruncationNeverSplitsOne) {
   EXPECT_EQ(Truncate("abc", 0), "");
 }
 
-TEST(Format, WallTimeIsUtc) { EXPECT_EQ(FormatTime(1'000'000'000), "1970-01-01 00:16:40 UTC"); }
-
 }  // namespace
 }  // namespace trainctl::client

@@ -1,5 +1,5 @@
 #include "client/exit_code.h"
-#include "client/show/format.h"
+#include "client/show/calendar_time.h"
 #include "client/show/output.h"
 #include "tests/client/client_test.h"
 
@@ -47,7 +47,7 @@ TEST_F(LogsTest, LogsThatWereRemovedForTheirAgeAreSaidToBe) {
   const Ended ended = Trainctl({"logs", "j1"});
   EXPECT_EQ(ended.code, kExitOk);
   EXPECT_EQ(ended.err, "note: the logs of tiny (j1) were removed at " +
-                           FormatTime(1'796'133'600'000'000) + " by this site's policy\n");
+                           LocalTime(1'796'133'600'000'000) + " by this site's policy\n");
 }
 
 TEST_F(LogsTest, LogsOfASilentRankNameTheOneThatTellsOfTheSteps) {
