@@ -110,11 +110,13 @@ TEST_F(AdminTest, ATokenWithoutARoleOrOfAWorkerIsRefusedHere) {
 }
 
 TEST_F(AdminTest, ATokenIsRevokedByItsNumber) {
-  const Ended revoked = Trainctl({"admin", "token", "revoke", "7"});
+  Trainctl({"admin", "token", "create", "anna", "--role", "user"});
+  const Ended revoked = Trainctl({"admin", "token", "revoke", "1"});
   EXPECT_EQ(revoked.code, kExitOk);
   EXPECT_NE(revoked.out.find("what follows jobs by it has ended"), std::string::npos)
       << revoked.out;
-  EXPECT_EQ(coordinator_.revoked_tokens, std::vector<int64_t>{7});
+  EXPECT_EQ(coordinator_.revoked_tokens, std::vector<int64_t>{1});
+  EXPECT_EQ(Trainctl({"admin", "token", "revoke", "1"}).code, kExitNotFound);
 }
 
 TEST_F(AdminTest, AHostIsRevokedByItsName) {

@@ -19,8 +19,9 @@ struct FakeCoordinator {
   std::vector<v1::JobView> jobs;
   std::map<std::string, v1::JobDetail> details;  // by id
   std::vector<v1::WorkerView> workers;
-  std::optional<v1::UserPolicy> policy;  // of whoever asks
-  v1::LeasesResponse leases;
+  std::optional<v1::UserPolicy> policy;               // of whoever asks
+  v1::LeasesResponse leases;                          // with its clock: `now`
+  std::map<std::string, std::string> lease_requests;  // names by request id
   std::string site;
   std::string dashboard, dashboard_tls;
   base::Result<v1::AuditResponse> audit = v1::AuditResponse();
@@ -77,7 +78,7 @@ struct FakeCoordinator {
   v1::CompareRequest compare_request;
   v1::MetricsRequest metrics_request;
   v1::AuditRequest audit_request;
-  std::vector<v1::CreateTokenRequest> tokens;  // that were asked for; each has its place as id
+  std::vector<v1::CreateTokenRequest> tokens;  // that were made; each has its place as id
   std::vector<int64_t> revoked_tokens;
   std::vector<std::string> revoked_hosts;
   std::vector<std::string> backups;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,22 +11,115 @@
 
 #include "client/grpc_api.h"
 #include "tests/client/fake_coordinator.h"
-#include "tests/rpc/test_site.h"
+#include "tests/rpc/fake_worker.h"
+#include "tests/rpc/tls_site.h"
 
 namespace trainctl::rpc_test {
 namespace {
 
 enum class Side { kFake, kReal };
 
+constexpr int64_t kHourSeconds = 3600, kMicros = 1'000'000;
+
 class ApiContract : public testing::TestWithParam<Side> {
  protected:
   ApiContract() {
     if (GetParam() == Side::kFake) {
+      fake_.leases.set_now(base::SystemClock().Wall());
       api_ = std::make_unique<client::FakeApi>(&fake_);
     } else {
       site_.emplace();
-      api_ = client::ConnectGrpc({.address = site_->address()});
+      api_ = client::ConnectGrpc({.address = site_->local()});
     }
+  }
+
+  void AddWorkers(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      if (site_) {
+        workers_.emplace_back(name).Connect(site_->LocalChannel());
+      } else {
+        fake_.workers.push_back(client::CpuWorker(name, "READY"));
+      }
+    }
+  }
+
+  v1::WorkerView Worker(const std::string& name) {
+    const base::Result<v1::WorkersResponse> site = api_->Workers();
+    EXPECT_TRUE(site.ok());
+    if (!site.ok()) return {};
+    const auto found = std::ranges::find(site->workers(), name, &v1::WorkerView::name);
+    EXPECT_NE(found, site->workers().end()) << name;
+    return found == site->workers().end() ? v1::WorkerView() : *found;
+  }
+
+  static v1::LeaseWish Wish(int64_t devices, int64_t seconds, int64_t start = 0) {
+    v1::LeaseWish wish;
+    wish.set_devices(devices);
+    wish.set_seconds(seconds);
+    wish.set_start(start);
+    return wish;
+  }
+
+  base::Result<v1::CreateLeaseResponse> Lease(const std::string& name, const v1::LeaseWish& wish,
+                                              const std::string& request_id = "") {
+    v1::CreateLeaseRequest request;
+    request.set_request_id(request_id.empty() ? "lease " + std::to_string(++leased_) : request_id);
+    request.set_name(name);
+    *request.mutable_wish() = wish;
+    return api_->CreateLease(request);
+  }
+
+  base::Result<v1::ExtendLeaseResponse> Extend(const std::string& name, int64_t seconds) {
+    v1::ExtendLeaseRequest request;
+    request.set_name(name);
+    request.set_seconds(seconds);
+    return api_->ExtendLease(request);
+  }
+
+  base::Result<v1::DeleteLeaseResponse> Unlease(const std::string& name) {
+    v1::DeleteLeaseRequest request;
+    request.set_name(name);
+    return api_->DeleteLease(request);
+  }
+
+  std::vector<std::string> LeaseNames() {
+    std::vector<std::string> names;
+    const base::Result<v1::LeasesResponse> leases = api_->Leases();
+    EXPECT_TRUE(leases.ok());
+    if (!leases.ok()) return names;
+    for (const v1::Lease& lease : leases->leases()) names.push_back(lease.name());
+    return names;
+  }
+
+  base::Result<v1::DrainResponse> Drain(const std::string& target, const std::string& reason = "") {
+    v1::DrainRequest request;
+    request.set_target(target);
+    request.set_reason(reason);
+    return api_->Drain(request);
+  }
+
+  base::Result<v1::UndrainResponse> Undrain(const std::string& target) {
+    v1::UndrainRequest request;
+    request.set_target(target);
+    return api_->Undrain(request);
+  }
+
+  base::Result<v1::CreateTokenResponse> MakeToken(const std::string& owner, const std::string& role,
+                                                  int64_t seconds) {
+    v1::CreateTokenRequest request;
+    request.set_owner(owner);
+    request.set_role(role);
+    request.set_seconds(seconds);
+    return api_->CreateToken(request);
+  }
+
+  std::vector<int64_t> TokenIds() {
+    std::vector<int64_t> ids;
+    const base::Result<v1::ListTokensResponse> tokens = api_->ListTokens();
+    EXPECT_TRUE(tokens.ok());
+    if (!tokens.ok()) return ids;
+    for (const v1::Token& token : tokens->tokens()) ids.push_back(token.id());
+    return ids;
   }
 
   base::Result<v1::SubmitResponse> Submit(const std::string& request_id,
@@ -65,8 +159,10 @@ class ApiContract : public testing::TestWithParam<Side> {
   }
 
   client::FakeCoordinator fake_;
-  std::optional<TestSite> site_;
+  std::optional<TlsSite> site_;
+  std::deque<FakeWorker> workers_;  // of the real one
   std::unique_ptr<client::Api> api_;
+  int leased_ = 0;
 };
 
 TEST_P(ApiContract, ARepeatedRequestIsAnsweredAsTheFirstAndMakesNothing) {
@@ -151,6 +247,135 @@ TEST_P(ApiContract, AJobThatHasNotEndedIsNotRemoved) {
   v1::RemoveOutputsRequest with_files;
   with_files.set_job("j1");
   EXPECT_EQ(CodeOf(api_->RemoveOutputs(with_files)), base::Code::kConflict);
+}
+
+TEST_P(ApiContract, ALeaseIsMadeOnceAndListedUntilItIsDeleted) {
+  AddWorkers({"a/0", "a/1"});
+  const auto made = Lease("lab", Wish(2, kHourSeconds), "r1");
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const v1::Lease& lease = made->lease();
+  EXPECT_EQ(lease.name(), "lab");
+  EXPECT_EQ(lease.state(), "ACTIVE");
+  EXPECT_FALSE(lease.owner().empty());
+  EXPECT_EQ(lease.end() - lease.start(), kHourSeconds * kMicros);
+  EXPECT_EQ(std::vector<std::string>(lease.workers().begin(), lease.workers().end()),
+            (std::vector<std::string>{"a/0", "a/1"}));
+  const auto again = Lease("lab", Wish(2, kHourSeconds), "r1");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->lease().end(), lease.end());
+  EXPECT_EQ(LeaseNames(), std::vector<std::string>{"lab"});
+  EXPECT_GE(api_->Leases()->now(), lease.start());
+  const auto deleted = Unlease("lab");
+  ASSERT_TRUE(deleted.ok()) << deleted.error().message;
+  EXPECT_EQ(deleted->lease().name(), "lab");
+  EXPECT_TRUE(LeaseNames().empty());
+  EXPECT_EQ(CodeOf(Unlease("lab")), base::Code::kNotFound);
+}
+
+TEST_P(ApiContract, NoDeviceIsLeasedTwiceAtOneTime) {
+  AddWorkers({"a/0"});
+  const auto first = Lease("first", Wish(1, kHourSeconds));
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_EQ(CodeOf(Lease("first", Wish(1, kHourSeconds))), base::Code::kConflict) << "the name";
+  EXPECT_EQ(CodeOf(Lease("other", Wish(1, kHourSeconds))), base::Code::kConflict);
+  const auto next = Lease("next", Wish(1, kHourSeconds, first->lease().end()));
+  ASSERT_TRUE(next.ok()) << next.error().message;
+  EXPECT_EQ(next->lease().state(), "UPCOMING");
+  EXPECT_EQ(next->lease().start(), first->lease().end());
+  EXPECT_EQ(CodeOf(Extend("first", kHourSeconds)), base::Code::kConflict);
+  EXPECT_EQ(CodeOf(Extend("next", 0)), base::Code::kInvalid);
+  const auto longer = Extend("next", kHourSeconds);
+  ASSERT_TRUE(longer.ok()) << longer.error().message;
+  EXPECT_EQ(longer->lease().end() - next->lease().end(), kHourSeconds * kMicros);
+  v1::FindLeaseRequest find;
+  *find.mutable_wish() = Wish(1, kHourSeconds);
+  const auto block = api_->FindLease(find);
+  ASSERT_TRUE(block.ok()) << block.error().message;
+  EXPECT_GE(block->start(), longer->lease().end());
+  EXPECT_EQ(block->workers_size(), 1);
+}
+
+TEST_P(ApiContract, WhatNobodyCanLeaseIsInvalid) {
+  AddWorkers({"a/0"});
+  EXPECT_EQ(CodeOf(Lease("wide", Wish(2, kHourSeconds))), base::Code::kInvalid);
+  EXPECT_EQ(CodeOf(Lease("short", Wish(1, 1))), base::Code::kInvalid);
+  EXPECT_EQ(CodeOf(Lease("long", Wish(1, 25 * kHourSeconds))), base::Code::kInvalid);
+  EXPECT_EQ(CodeOf(Lease("past", Wish(1, kHourSeconds, 1))), base::Code::kInvalid);
+  EXPECT_EQ(CodeOf(Lease("two words", Wish(1, kHourSeconds))), base::Code::kInvalid);
+  EXPECT_EQ(CodeOf(Lease("3h", Wish(1, kHourSeconds))), base::Code::kInvalid);
+  v1::FindLeaseRequest wide;
+  *wide.mutable_wish() = Wish(2, kHourSeconds);
+  EXPECT_EQ(CodeOf(api_->FindLease(wide)), base::Code::kInvalid);
+  EXPECT_TRUE(LeaseNames().empty());
+  const auto unnamed = Lease("", Wish(1, kHourSeconds));
+  ASSERT_TRUE(unnamed.ok()) << unnamed.error().message;
+  EXPECT_EQ(unnamed->lease().name(), "lease-1");
+}
+
+TEST_P(ApiContract, ADrainIsOfADeviceOrAHostUntilItsEnd) {
+  AddWorkers({"a/0", "a/1", "b/0"});
+  const auto drained = Drain("a", "a fan is broken");
+  ASSERT_TRUE(drained.ok()) << drained.error().message;
+  EXPECT_TRUE(drained->jobs().empty());
+  EXPECT_EQ(Worker("a/1").state(), "DRAINED");
+  EXPECT_EQ(Worker("a/1").drain().target(), "a");
+  EXPECT_EQ(Worker("a/1").drain().reason(), "a fan is broken");
+  EXPECT_EQ(Worker("b/0").state(), "READY");
+  EXPECT_FALSE(Worker("b/0").has_drain());
+  EXPECT_EQ(CodeOf(Undrain("a/0")), base::Code::kConflict) << "its host is drained as a whole";
+  const auto ended = Undrain("a");
+  ASSERT_TRUE(ended.ok()) << ended.error().message;
+  ASSERT_EQ(ended->ended_size(), 1);
+  EXPECT_TRUE(ended->ended(0).starts_with("the drain of a")) << ended->ended(0);
+  EXPECT_TRUE(ended->kept().empty());
+  EXPECT_EQ(Worker("a/1").state(), "READY");
+  EXPECT_FALSE(Worker("a/1").has_drain());
+  const auto nothing = Undrain("a");
+  ASSERT_TRUE(nothing.ok()) << nothing.error().message;
+  EXPECT_TRUE(nothing->ended().empty());
+}
+
+TEST_P(ApiContract, AHostsUndrainEndsThoseOfItsDevices) {
+  AddWorkers({"a/0", "a/1"});
+  EXPECT_EQ(CodeOf(Drain("a/0", "two\nlines")), base::Code::kInvalid);
+  ASSERT_TRUE(Drain("a/0").ok());
+  EXPECT_EQ(Worker("a/0").state(), "DRAINED");
+  EXPECT_EQ(Worker("a/1").state(), "READY");
+  const auto ended = Undrain("a");
+  ASSERT_TRUE(ended.ok()) << ended.error().message;
+  ASSERT_EQ(ended->ended_size(), 1);
+  EXPECT_TRUE(ended->ended(0).starts_with("the drain of a/0")) << ended->ended(0);
+  EXPECT_EQ(Worker("a/0").state(), "READY");
+}
+
+TEST_P(ApiContract, ATokenIsListedWithoutItsTextUntilItIsRevoked) {
+  const std::vector<int64_t> before = TokenIds();
+  const auto made = MakeToken("anna", "operator", kHourSeconds);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const v1::Token& token = made->token();
+  EXPECT_EQ(token.owner(), "anna");
+  EXPECT_EQ(token.role(), "operator");
+  EXPECT_EQ(token.expires_at() - token.created_at(), kHourSeconds * kMicros);
+  EXPECT_TRUE(made->text().starts_with("trainctl_")) << "as context add wants it";
+  const auto second = MakeToken("gpu-1", "worker", 600);
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  std::vector<int64_t> after = before;
+  after.insert(after.end(), {token.id(), second->token().id()});
+  EXPECT_EQ(TokenIds(), after);
+  v1::RevokeTokenRequest revoke;
+  revoke.set_id(token.id());
+  EXPECT_TRUE(api_->RevokeToken(revoke).ok());
+  std::erase(after, token.id());
+  EXPECT_EQ(TokenIds(), after);
+  EXPECT_EQ(CodeOf(api_->RevokeToken(revoke)), base::Code::kNotFound);
+}
+
+TEST_P(ApiContract, ATokenOfNobodyOrForNoTimeIsInvalid) {
+  const std::vector<int64_t> before = TokenIds();
+  EXPECT_EQ(CodeOf(MakeToken("anna", "king", kHourSeconds)), base::Code::kInvalid);
+  EXPECT_EQ(CodeOf(MakeToken("", "user", kHourSeconds)), base::Code::kInvalid);
+  EXPECT_EQ(CodeOf(MakeToken("anna", "user", 1)), base::Code::kInvalid);
+  EXPECT_EQ(TokenIds(), before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sides, ApiContract, testing::Values(Side::kFake, Side::kReal),
