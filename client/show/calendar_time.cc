@@ -69,6 +69,13 @@ size_t TimeAt(std::string_view text) {
   return 0;
 }
 
+// "(2026-11-30 23:00 UTC)" stands behind the local time already, and what is quoted was typed.
+bool Stays(std::string_view text, size_t at, size_t length) {
+  if (at == 0) return false;
+  const char before = text[at - 1];
+  return before == '\'' || (before == '(' && text.substr(at + length).starts_with(')'));
+}
+
 }  // namespace
 
 base::Result<int64_t> ParseCalendarTime(const std::string& text) {
@@ -98,14 +105,21 @@ std::string LocalTime(int64_t micros) {
          ZoneOf(local);
 }
 
+std::string LocalAndUtc(int64_t micros) {
+  const std::tm local = Local(micros), utc = Utc(micros);
+  if (local.tm_gmtoff == 0) return LocalTime(micros);
+  const bool is_other_day = local.tm_mday != utc.tm_mday;
+  return LocalTime(micros) + " (" + (is_other_day ? Formatted(utc, "%Y-%m-%d ") : "") +
+         Formatted(utc, utc.tm_sec != 0 ? "%H:%M:%S UTC" : "%H:%M UTC") + ")";
+}
+
 std::string UtcTime(int64_t micros) { return Formatted(Utc(micros), "%Y-%m-%d %H:%M:%S UTC"); }
 
 std::string InLocalTime(const std::string& text) {
   std::string local;
   for (size_t at = 0; at < text.size();) {
     const size_t length = TimeAt(std::string_view(text).substr(at));
-    const bool is_typed = at > 0 && text[at - 1] == '\'';
-    const base::Result<int64_t> time = length > 0 && !is_typed
+    const base::Result<int64_t> time = length > 0 && !Stays(text, at, length)
                                            ? ParseCalendarTime(text.substr(at, length))
                                            : base::Error{base::Code::kInvalid, "no time"};
     local += time.ok() ? LocalTime(*time) : text.substr(at, 1);

@@ -1,5 +1,5 @@
 // Times of a calendar, as people type and read them: local time unless it says UTC. All texts have
-// times in one form; records have seconds since the epoch.
+// times in one form, and those of leases in UTC as well; records have seconds since the epoch.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,12 @@ base::Result<int64_t> ParseCalendarTime(const std::string& text);
 // "2026-12-01 14:00:05 CET"; a whole minute is "2026-12-01 14:00 CET".
 std::string LocalTime(int64_t micros);
 
+// "2026-12-01 14:00 CET (13:00 UTC)"; where local time is UTC: "2026-12-01 13:00 UTC". Of leases,
+// which people of several zones share.
+std::string LocalAndUtc(int64_t micros);
+
 // A text of the coordinator's with each of its times, "2026-12-01 13:00 UTC", as LocalTime has it.
-// One in quotes stays: it was typed.
+// One that LocalAndUtc has written stays, and so does one in quotes.
 std::string InLocalTime(const std::string& text);
 
 // "2026-12-01 13:00:05 UTC": of files that are read elsewhere.

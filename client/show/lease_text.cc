@@ -72,7 +72,7 @@ std::string EventOf(const v1::Lease& lease) {
 }  // namespace
 
 std::string SpanText(int64_t start, int64_t end) {
-  return "from " + LocalTime(start) + " to " + LocalTime(end) + ", " + LengthText(start, end);
+  return "from " + LocalAndUtc(start) + " to " + LocalAndUtc(end) + ", " + LengthText(start, end);
 }
 
 Listing ListLeases(const v1::LeasesResponse& response) {
@@ -86,8 +86,8 @@ Listing ListLeases(const v1::LeasesResponse& response) {
     listing.table.AddRow({lease.name(),
                           lease.owner(),
                           {lease.state(), LeaseStyle(lease)},
-                          LocalTime(lease.start()),
-                          LocalTime(lease.end()),
+                          LocalAndUtc(lease.start()),
+                          LocalAndUtc(lease.end()),
                           std::to_string(lease.jobs_size()),
                           Join(lease.workers(), " ")});
   }
@@ -100,7 +100,7 @@ std::string DescribeLease(const v1::Lease& lease, int64_t grace_us) {
                      Plural(lease.workers_size(), "device") +
                      (lease.device_name().empty() ? "" : " (" + lease.device_name() + ")") + ": " +
                      Join(lease.workers(), " ") + "\n  its jobs save and are stopped " +
-                     LocalTime(lease.end() - grace_us) + "\n";
+                     LocalAndUtc(lease.end() - grace_us) + "\n";
   if (lease.jobs().empty()) text += "  no jobs\n";
   for (const v1::LeaseJob& job : lease.jobs())
     text += "  " + job.id() + " " + job.name() + ": " + job.state() + "\n";

@@ -53,8 +53,8 @@ class Others {
       const std::string count = std::to_string(taken->second);
       text += "; lease " + lease.name() + " of " + lease.owner() +
               (lease.start() <= leases_.now()
-                   ? " has " + count + " of them until " + LocalTime(lease.end())
-                   : " wants " + count + " of them from " + LocalTime(lease.start()) +
+                   ? " has " + count + " of them until " + LocalAndUtc(lease.end())
+                   : " wants " + count + " of them from " + LocalAndUtc(lease.start()) +
                          ", before this job would end");
     }
     return text;
@@ -94,7 +94,7 @@ std::string UpcomingText(const Assessment& assessment, const v1::Lease& lease,
   const std::vector<std::string> first = FirstOf(assessment, assessment.candidates);
   const int64_t seconds = std::max<int64_t>(0, lease.start() - leases.now()) / kMicrosPerSecond;
   return "waits for lease " + lease.name() + " of " + lease.owner() + ", which begins " +
-         LocalTime(lease.start()) + " (in " + base::FormatDuration(seconds) + "); then " +
+         LocalAndUtc(lease.start()) + " (in " + base::FormatDuration(seconds) + "); then " +
          Join(first, ", ") + KindsText(assessment);
 }
 

@@ -54,7 +54,7 @@ base::Result<Stretch> StretchOf(const std::string& name, const v1::LeasesRespons
 std::string LeaseProblem(const v1::Lease& lease, int64_t devices) {
   const std::string whose = "lease " + lease.name() + " of " + lease.owner();
   if (StateOf(lease) == job::LeaseState::kEnding)
-    return whose + " is about to end, " + LocalTime(lease.end());
+    return whose + " is about to end, " + LocalAndUtc(lease.end());
   if (devices <= lease.workers_size()) return "";
   return whose + " has " + Plural(lease.workers_size(), "device") + ", the job wants " +
          std::to_string(devices);

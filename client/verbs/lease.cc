@@ -110,7 +110,7 @@ class Lease : public Verb {
     listing.records.push_back(
         {{"start", record::Seconds(found->start())},
          {"devices", std::vector<std::string>(found->workers().begin(), found->workers().end())}});
-    listing.table.AddRow({LocalTime(found->start()), Join(found->workers(), " ")});
+    listing.table.AddRow({LocalAndUtc(found->start()), Join(found->workers(), " ")});
     return Tell(context,
                 "Free " + SpanText(found->start(), found->start() + *seconds_ * 1'000'000) + ": " +
                     Join(found->workers(), " ") + "\n",
@@ -156,7 +156,7 @@ class Lease : public Verb {
     const base::Result<v1::ExtendLeaseResponse> longer = api.ExtendLease(request);
     if (!longer.ok()) return Fail(context, longer.error());
     return Show(context, longer->lease(),
-                "Extended " + words_[1] + ": it ends " + LocalTime(longer->lease().end()) + "\n");
+                "Extended " + words_[1] + ": it ends " + LocalAndUtc(longer->lease().end()) + "\n");
   }
 
   int Delete(Context& context, Api& api) const {

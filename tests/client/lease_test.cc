@@ -19,16 +19,23 @@ class LeaseTest : public SubmitTest {
   TimeZone zone_{"TST-1:30"};
 };
 
-TEST_F(LeaseTest, TimesAreLocalUnlessTheySayUtc) {
+TEST_F(LeaseTest, TimesAreLocalUnlessTheySayUtcAndAreToldAsBoth) {
   EXPECT_EQ(*ParseCalendarTime("2026-12-01 14:00 UTC"), kStart);
   EXPECT_EQ(*ParseCalendarTime("2026-12-01T14:00Z"), kStart);
   EXPECT_EQ(*ParseCalendarTime("2026-12-01 15:30"), kStart);
+  EXPECT_EQ(LocalAndUtc(kStart), "2026-12-01 15:30 TST (14:00 UTC)");
+  EXPECT_EQ(LocalAndUtc(kStart + 10 * 3600 * kSecond + 5 * kSecond),
+            "2026-12-02 01:30:05 TST (00:00:05 UTC)");
+  EXPECT_EQ(LocalAndUtc(kStart + 9 * 3600 * kSecond),
+            "2026-12-02 00:30 TST (2026-12-01 23:00 UTC)");
+  zone_.Set("UTC0");
+  EXPECT_EQ(LocalAndUtc(kStart), "2026-12-01 14:00 UTC");
 }
 
 TEST_F(LeaseTest, TimesInTheCoordinatorsWordsAreToldInLocalTime) {
   EXPECT_EQ(InLocalTime("lease 'l' (2026-12-01 14:00 UTC to 2026-12-01 14:00:05 UTC) of 2026"),
             "lease 'l' (2026-12-01 15:30 TST to 2026-12-01 15:30:05 TST) of 2026");
-  const std::string told = LocalTime(kStart + 9 * 3600 * kSecond);
+  const std::string told = LocalAndUtc(kStart + 9 * 3600 * kSecond);
   EXPECT_EQ(InLocalTime(told), told) << "once";
   EXPECT_EQ(InLocalTime("2026-13-01 14:00 UTC"), "2026-13-01 14:00 UTC") << "no time";
   EXPECT_EQ(InLocalTime("'2026-12-01 13:00 UTC'"), "'2026-12-01 13:00 UTC'") << "as typed";
@@ -53,8 +60,8 @@ TEST_F(LeaseTest, CreateSaysWhichDevicesFromWhenToWhen) {
       {"lease", "create", "lab2", "--gpus", "2", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
   EXPECT_EQ(made.code, kExitOk);
   EXPECT_EQ(made.out,
-            "Leased lab2: 2 devices, a/0 a/1, from 2026-12-01 15:30 TST to 2026-12-01 18:30 TST, "
-            "3 h\nIts jobs: trainctl submit job.json --within lab2\n");
+            "Leased lab2: 2 devices, a/0 a/1, from 2026-12-01 15:30 TST (14:00 UTC) to 2026-12-01 "
+            "18:30 TST (17:00 UTC), 3 h\nIts jobs: trainctl submit job.json --within lab2\n");
   const Json lease = Json::parse(Trainctl({"lease", "ls", "-o", "json"}).out)["leases"][0];
   EXPECT_EQ(lease["name"], "lab2");
   EXPECT_EQ(lease["devices"][1], "a/1");
@@ -70,7 +77,7 @@ TEST_F(LeaseTest, ALeaseIsExtendedDescribedAndDeleted) {
   Trainctl(
       {"lease", "create", "lab2", "--gpus", "1", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
   EXPECT_EQ(Trainctl({"lease", "extend", "lab2", "--for", "1h"}).out,
-            "Extended lab2: it ends 2026-12-01 19:30 TST\n");
+            "Extended lab2: it ends 2026-12-01 19:30 TST (18:00 UTC)\n");
   EXPECT_NE(Trainctl({"lease", "describe", "lab2"}).out.find("to 2026-12-01 19:30 TST"),
             std::string::npos);
   EXPECT_EQ(Trainctl({"lease", "delete", "lab2"}).out, "Deleted lab2.\n");
