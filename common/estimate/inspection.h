@@ -40,6 +40,7 @@ struct Inspection {
   int64_t longest_sequence = 0;        // tokens, of these
   int64_t decoded_pictures = 0;        // from here and there
   int64_t broken_pictures = 0;         // of these, whose rows data.on_broken_picture leaves out
+  std::string tokenizer_digest;        // equal digests are equal tokens of a text; empty: of none
   std::string data_digest;             // of the data file's bytes: equal digests are equal data
   std::optional<OutputFolder> output;  // of a job that writes there
   int64_t resume_step = 0;             // of the checkpoint that the job goes on from; 0: of none

@@ -117,6 +117,7 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.MemberIfAny("longest_sequence", inspection.longest_sequence);
   fields.MemberIfAny("decoded_pictures", inspection.decoded_pictures);
   fields.MemberIfAny("broken_pictures", inspection.broken_pictures);
+  fields.MemberIfAny("tokenizer_digest", inspection.tokenizer_digest);
   fields.Member("data_digest", inspection.data_digest);
   fields.ObjectIfAny("output", inspection.output, kOutputFields);
   fields.MemberIfAny("resume_step", inspection.resume_step);

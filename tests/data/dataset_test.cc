@@ -337,6 +337,7 @@ TEST_F(DatasetTest, InspectSaysWhatModelAndDataHold) {
   EXPECT_EQ(inspection->packed_sequences, 2);
   EXPECT_EQ(inspection->longest_sequence, 8);
   EXPECT_THAT(inspection->data_digest, HasSubstr("xxh64:"));
+  EXPECT_THAT(inspection->tokenizer_digest, HasSubstr("xxh64:"));
   job.model.path = "/nowhere";
   EXPECT_EQ(Inspect(job).error().code, base::Code::kNotFound);
 }

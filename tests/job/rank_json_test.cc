@@ -237,6 +237,9 @@ TEST(InspectionJson, IsReadBack) {
   EXPECT_THAT(InspectionFromJson(ToJson(inspection)).error().message, HasSubstr("full_rows"));
   inspection.full_rows = 3;
   EXPECT_EQ(read->model.layers, 2);
+  EXPECT_EQ(ToJson(inspection).find("tokenizer_digest"), std::string::npos);
+  inspection.tokenizer_digest = "xxh64:01";
+  EXPECT_EQ(InspectionFromJson(ToJson(inspection))->tokenizer_digest, "xxh64:01");
   EXPECT_EQ(ToJson(inspection).find("waited_for"), std::string::npos);
   inspection.waited_for = "j7 (process 12)";
   EXPECT_EQ(InspectionFromJson(ToJson(inspection))->waited_for, "j7 (process 12)");

@@ -21,6 +21,7 @@
 #include "worker/rank/files/weights.h"
 #include "worker/rank/images/decode.h"
 #include "worker/rank/tokenizer/tokenizer.h"
+#include "worker/rank/tokenizer/tokenizer_digest.h"
 
 namespace trainctl::data {
 
@@ -109,6 +110,7 @@ base::Status InspectData(const job::JobSpec& job, const std::string& directory,
   inspection->data_digest = dataset->digest;
   // Tokens as they are need no tokenizer, and a folder may have none.
   if (const auto tokenizer = LoadTokenizer(directory)) {
+    inspection->tokenizer_digest = DigestOf(**tokenizer);
     inspection->first_row = ShowRow(*dataset, 0, **tokenizer);
     inspection->first_row->note = NoteOf(job.data, **tokenizer, inspection->model, directory);
   }
