@@ -27,14 +27,12 @@ Json FlatRecord(const v1::CompareResponse& response, const v1::CompareRow& row) 
   return record;
 }
 
-// Above the section's first row: "loss"; "loss (not comparable)" where some warning makes its
-// numbers doubtful; else nothing where that row is called so.
+// Above the section's first row: "loss"; "loss (not comparable)" where its numbers are doubtful;
+// else nothing where that row is called so.
 std::string HeadingAbove(const v1::CompareResponse& response, const v1::CompareRow& row) {
   const std::string& section = row.section();
-  for (int i = 0; i < response.warnings_size(); ++i) {
-    if (std::ranges::count(record::SectionsOf(response, i), section) > 0)
-      return section + " (not comparable)";
-  }
+  const std::string doubt = record::DoubtOf(response, section);
+  if (!doubt.empty()) return section + " (" + doubt + ")";
   return section == row.label() ? "" : section;
 }
 

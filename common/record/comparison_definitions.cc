@@ -25,18 +25,20 @@ constexpr Definition kDefinitions[] = {
      "samples/s and tokens/s: all of the run over its time. seconds per step: the median, without "
      "the first step."},
     {"time",
-     "speed-up: samples/s over the base's; scaling efficiency: that over added devices, of runs "
-     "that differ in devices and strategy alone."},
-    {"memory", "memory: the worst rank's; by kind at the phase where it was largest."},
+     "speed-up: samples/s over the base's, of runs whose rates are comparable; scaling efficiency: "
+     "that over added devices, of runs that differ in devices and strategy alone."},
+    {"memory",
+     "memory: the worst rank's. Each kind is at the phase of a step where it was largest; the peak "
+     "may lie between phases, so the kinds need not add up to it."},
 };
+
+}  // namespace
 
 bool IsCompared(const v1::CompareRow& row) {
   return std::ranges::any_of(row.values(), [](const v1::CompareValue& value) {
     return value.best() || value.has_delta();
   });
 }
-
-}  // namespace
 
 std::vector<std::string> DefinitionsOf(const v1::CompareResponse& response) {
   std::vector<std::string> lines;

@@ -1,5 +1,6 @@
 #include "common/record/comparison_record.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -25,6 +26,12 @@ std::vector<std::string> Strings(const auto& repeated) {
   return {repeated.begin(), repeated.end()};
 }
 
+bool IsDoubtful(const v1::CompareResponse& response, const std::string& section) {
+  return std::ranges::any_of(response.warning_sections(), [&](const v1::SectionNames& names) {
+    return std::ranges::count(names.sections(), section) > 0;
+  });
+}
+
 }  // namespace
 
 // Bytes and batch sizes are counts.
@@ -41,6 +48,14 @@ std::vector<std::string> SectionsOf(const v1::CompareResponse& response, int war
   return Strings(response.warning_sections(warning).sections());
 }
 
+std::string DoubtOf(const v1::CompareResponse& response, const std::string& section) {
+  if (!IsDoubtful(response, section)) return "";
+  const bool is_compared = std::ranges::any_of(response.rows(), [&](const v1::CompareRow& row) {
+    return row.section() == section && IsCompared(row);
+  });
+  return is_compared ? "in part not comparable" : "not comparable";
+}
+
 Json ComparisonDocument(const v1::CompareResponse& response) {
   Json jobs = Json::array();
   for (const v1::ComparedJob& job : response.jobs()) {
@@ -48,14 +63,18 @@ Json ComparisonDocument(const v1::CompareResponse& response) {
     jobs.push_back(
         {{"id", job.id()}, {"name", job.name()}, {"state", job.state()}, {"outcome", outcome}});
   }
-  Json warning_sections = Json::array();
-  for (int i = 0; i < response.warnings_size(); ++i)
+  Json warning_sections = Json::array(), doubts = Json::object();
+  for (int i = 0; i < response.warnings_size(); ++i) {
     warning_sections.push_back(SectionsOf(response, i));
+    for (const std::string& section : SectionsOf(response, i))
+      doubts[section] = DoubtOf(response, section);
+  }
   return {{"jobs", jobs},
           {"rows", RowRecords(response)},
           {"same", Strings(response.same())},
           {"warnings", Strings(response.warnings())},
           {"warning_sections", warning_sections},
+          {"doubtful_sections", doubts},
           {"definitions", DefinitionsOf(response)}};
 }
 

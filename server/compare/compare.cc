@@ -33,7 +33,7 @@ Table Compare(const std::vector<Run>& runs, size_t base) {
   Table table;
   Comparability comparability = ComparabilityOf(runs);
   table.rows = ChangedRows(runs);
-  for (Row& row : MeasuredRows(runs, base)) {
+  for (Row& row : MeasuredRows(runs, base, comparability)) {
     if (!HasValue(row)) continue;
     MarkRow(runs, base, comparability, &row);
     table.rows.push_back(std::move(row));

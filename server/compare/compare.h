@@ -81,10 +81,11 @@ struct Table {
 // A run that ended OOM has its settings, outcome and prediction; nothing was measured that could be
 // compared. Metrics are reduced as their rows say (common/rank/metric.h). speedup is samples/s over
 // the base's, both as shown; scaling_efficiency is speedup over the ratio of device counts, of runs
-// that differ from the base in their gang alone. What grows with the training (time,
-// energy) has a delta and a best among runs that trained as many rows; so has the loss. Losses and
-// samples/s that a warning calls not comparable have neither. Predicted times that come from
-// earlier runs and from rates have no delta against each other: each says where it comes from.
+// that differ from the base in their gang alone. What grows with the training (time, energy) has a
+// delta and a best among runs that trained as many rows; so has the loss. Between runs of which a
+// warning calls the values not comparable there is no delta, best, speed-up or scaling efficiency.
+// Predicted times that come from earlier runs and from rates have no delta against each other: each
+// says where it comes from.
 Table Compare(const std::vector<Run>& runs, size_t base);
 
 }  // namespace trainctl::compare

@@ -39,32 +39,13 @@ bool IsLoss(const Row& row) { return row.section == job::Name(job::MetricSection
 
 bool DependsOnAmount(const Row& row) { return IsLoss(row) || IsCost(row.key); }
 
-bool IsRateOfSamples(const Row& row) {
-  return row.key == job::Name(job::Metric::kSamplesPerSecond) || row.key == "speedup" ||
-         row.key == "scaling_efficiency";
-}
-
-bool IsComparable(const Row& row, const Comparability& comparability) {
-  if (IsRateOfSamples(row)) return comparability.samples;
-  if (!IsLoss(row)) return true;
-  const bool is_validation = row.key == job::Name(job::Metric::kValLoss);
-  return comparability.losses && (!is_validation || comparability.validation_losses);
-}
-
-// Whatever else their hosts had to do made them longer.
-bool IsMeasuredTime(const Row& row) {
-  if (row.key == "speedup" || row.key == "scaling_efficiency") return true;
-  const bool is_time = row.unit == "s" || row.unit.ends_with("/s");
-  return is_time && row.section == job::Name(job::MetricSection::kTime) &&
-         row.key != "predicted_time_seconds";
-}
-
 // What a prediction from rates and one from earlier runs differ by is not of the settings.
 bool AreAlike(const Row& row, const Run& run, const Run& base) {
   return row.key != "predicted_time_seconds" || SourceOfTime(run) == SourceOfTime(base);
 }
 
-void SetDeltas(const std::vector<Run>& runs, size_t base, Row* row) {
+void SetDeltas(const std::vector<Run>& runs, size_t base, const Comparability& comparability,
+               Row* row) {
   const double* reference = Number(row->values[base]);
   if (reference == nullptr || *reference == 0) return;
   const bool depends_on_amount = DependsOnAmount(*row);
@@ -73,52 +54,56 @@ void SetDeltas(const std::vector<Run>& runs, size_t base, Row* row) {
     const double* number = Number(row->values[i]);
     if (i == base || number == nullptr || !AreAlike(*row, runs[i], runs[base])) continue;
     if (depends_on_amount && !AmountOf(runs[i]).IsAsMuchAs(amount)) continue;
+    if (!comparability.AreComparable(*row, i, base)) continue;
     row->values[i].delta = (*number - *reference) / std::abs(*reference);
   }
 }
 
-// A run that failed or was stopped early proves nothing by being short or small. So only those that
-// SUCCEEDED compete; in what depends on the amount of
-// training, only those that trained most.
-std::vector<Value*> Competing(const std::vector<Run>& runs, Row* row) {
+// The places of the runs whose values compete. A run that failed or was stopped early proves
+// nothing by being short or small: only those that SUCCEEDED compete. In what depends on the amount
+// of training only those that trained most do. Of values that are not comparable none is the best.
+std::vector<size_t> Competing(const std::vector<Run>& runs, const Comparability& comparability,
+                              const Row& row) {
   std::vector<size_t> columns;
   for (size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].outcome == job::Outcome::kSucceeded && Number(row->values[i]) != nullptr)
+    if (runs[i].outcome == job::Outcome::kSucceeded && Number(row.values[i]) != nullptr)
       columns.push_back(i);
   }
-  std::vector<Value*> competing;
+  std::vector<size_t> competing;
   for (const size_t column : columns) {
     const Amount amount = AmountOf(runs[column]);
-    const bool is_short = DependsOnAmount(*row) && std::ranges::any_of(columns, [&](size_t other) {
+    const bool is_short = DependsOnAmount(row) && std::ranges::any_of(columns, [&](size_t other) {
                             return amount.IsLessThan(AmountOf(runs[other]));
                           });
-    if (!is_short) competing.push_back(&row->values[column]);
+    if (!is_short) competing.push_back(column);
+  }
+  for (const size_t one : competing) {
+    for (const size_t other : competing) {
+      if (!comparability.AreComparable(row, one, other)) return {};
+    }
   }
   return competing;
 }
 
-void MarkBest(const std::vector<Run>& runs, bool lower, Row* row) {
-  const std::vector<Value*> competing = Competing(runs, row);
+void MarkBest(const std::vector<size_t>& competing, bool lower, Row* row) {
   if (competing.size() < 2) return;
-  const auto [least, most] =
-      std::minmax_element(competing.begin(), competing.end(),
-                          [](const Value* a, const Value* b) { return *Number(*a) < *Number(*b); });
-  const double lowest = *Number(**least);
-  const double highest = *Number(**most);
+  const auto value_of = [row](size_t place) { return *Number(row->values[place]); };
+  const auto [least, most] = std::ranges::minmax(competing, {}, value_of);
+  const double lowest = value_of(least), highest = value_of(most);
   if (AreEqual(lowest, highest)) return;
   const double best = lower ? lowest : highest;
-  for (Value* value : competing) value->best = AreEqual(*Number(*value), best);
+  for (const size_t place : competing) row->values[place].best = AreEqual(value_of(place), best);
 }
 
 }  // namespace
 
 void MarkRow(const std::vector<Run>& runs, size_t base, const Comparability& comparability,
              Row* row) {
-  if (!IsComparable(*row, comparability)) return;
-  if (row->key != "speedup" && row->key != "scaling_efficiency") SetDeltas(runs, base, row);
+  if (row->key != "speedup" && row->key != "scaling_efficiency")
+    SetDeltas(runs, base, comparability, row);
   const Better better = BetterDirection(row->key);
-  if (IsMeasuredTime(*row) && !comparability.times) return;
-  if (better != Better::kNeither) MarkBest(runs, better == Better::kLower, row);
+  if (better != Better::kNeither)
+    MarkBest(Competing(runs, comparability, *row), better == Better::kLower, row);
 }
 
 }  // namespace trainctl::compare

@@ -58,17 +58,21 @@ Row OutcomeRow(const std::vector<Run>& runs) {
   return row;
 }
 
-Row SpeedupRow(const std::vector<Run>& runs, const Row& samples_per_second, size_t base) {
+// Of runs of which none has a rate that is comparable with the base's it says nothing.
+Row SpeedupRow(const Row& samples_per_second, size_t base, const Comparability& comparability) {
   Row row{.key = "speedup",
           .label = "speed-up",
           .unit = "×",
           .section = "time",
-          .values = std::vector<Value>(runs.size())};
+          .values = std::vector<Value>(samples_per_second.values.size())};
   const double* reference = std::get_if<double>(&samples_per_second.values[base].value);
   if (reference == nullptr || *reference <= 0) return row;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    if (const double* rate = std::get_if<double>(&samples_per_second.values[i].value))
-      row.values[i].value = *rate / *reference;
+  for (size_t i = 0; i < row.values.size(); ++i) {
+    const double* rate = std::get_if<double>(&samples_per_second.values[i].value);
+    const bool is_other = i != base && comparability.AreComparable(samples_per_second, i, base);
+    if (rate == nullptr || !is_other) continue;
+    row.values[i].value = *rate / *reference;
+    row.values[base].value = 1.0;
   }
   return row;
 }
@@ -83,16 +87,16 @@ Row ScalingRow(const std::vector<Run>& runs, const Row& speedup, size_t base) {
   const auto scales = [&](const Run& run) {
     return run.device_name == runs[base].device_name && DifferInGangAlone(run, runs[base]);
   };
-  const bool is_scaled = std::ranges::any_of(runs, [&](const Run& run) {
-    return run.job.devices != runs[base].job.devices && scales(run);
-  });
-  if (!is_scaled) return row;
+  bool is_scaled = false;
   for (size_t i = 0; i < runs.size(); ++i) {
     const double* times = std::get_if<double>(&speedup.values[i].value);
+    if (times == nullptr || !scales(runs[i])) continue;
     const double ratio =
         static_cast<double>(runs[i].job.devices) / static_cast<double>(runs[base].job.devices);
-    if (times != nullptr && scales(runs[i])) row.values[i].value = 100 * *times / ratio;
+    row.values[i].value = 100 * *times / ratio;
+    is_scaled = is_scaled || ratio != 1;
   }
+  if (!is_scaled) row.values.assign(runs.size(), {});
   return row;
 }
 
@@ -162,14 +166,14 @@ void NoteSteps(const std::vector<Run>& runs, Row* time) {
 }
 
 // Rows that are made of the metric's and stand below it.
-void AddDerivedRows(const std::vector<Run>& runs, size_t base, job::Metric metric,
-                    std::vector<Row>* rows) {
+void AddDerivedRows(const std::vector<Run>& runs, size_t base, const Comparability& comparability,
+                    job::Metric metric, std::vector<Row>* rows) {
   Row& measured = rows->back();
   if (metric == job::Metric::kTimeSeconds) {
     NoteSteps(runs, &measured);
     rows->push_back(PredictedTimeRow(runs, measured));
   } else if (metric == job::Metric::kSamplesPerSecond) {
-    rows->push_back(SpeedupRow(runs, measured, base));
+    rows->push_back(SpeedupRow(measured, base, comparability));
     rows->push_back(ScalingRow(runs, rows->back(), base));
   } else if (metric == job::Metric::kMemoryPeakAllocated) {
     rows->push_back(PredictedPeakRow(runs, measured));
@@ -185,12 +189,13 @@ std::string SourceOfTime(const Run& run) {
 
 bool HasMeasurements(const Run& run) { return !job::IsOutOfMemory(run.outcome); }
 
-std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base) {
+std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base,
+                              const Comparability& comparability) {
   std::vector<Row> rows = {OutcomeRow(runs)};
   for (const job::MetricInfo& metric : job::Metrics()) {
     if (metric.section == job::MetricSection::kNone) continue;
     rows.push_back(ToRow(metric, runs));
-    AddDerivedRows(runs, base, metric.id, &rows);
+    AddDerivedRows(runs, base, comparability, metric.id, &rows);
   }
   return rows;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/compare/compare.h"
+#include "server/compare/doubts.h"
 
 namespace trainctl::compare {
 
@@ -41,27 +42,21 @@ bool HasMeasurements(const Run& run);
 std::string SourceOfTime(const Run& run);
 
 // Outcome, time, memory, device, loss: every row, those without any value too; without deltas and
-// marks.
-std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base);
+// marks. Speed-up and scaling have values of runs whose rates are comparable with the base's alone.
+std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base,
+                              const Comparability& comparability);
 
 // What each run's model makes of the prompts: for each prompt a row of the first evaluation and one
 // of the last, "text_first.<n>" and "text_last.<n>". The step is the note. A text of a run that was
 // evaluated once is in the first row alone.
 std::vector<Row> TextRows(const std::vector<Run>& runs);
 
-// What a warning makes doubtful is defined with it, in comparability.cc alone.
-struct Comparability {
-  std::vector<Warning> warnings;  // their sections: also those of which the table has no rows
-  bool losses = true;             // else a warning says that they are not comparable
-  bool validation_losses = true;  // as well; false where losses is
-  bool samples = true;            // else a warning says that one's are longer than another's
-  bool times = true;              // else a warning says what else their hosts had to do
-};
+// What a warning makes doubtful is defined with it, in comparability.cc and loss_doubts.cc alone.
 Comparability ComparabilityOf(const std::vector<Run>& runs);
 
 // Deltas against the base and the best marked, in rows whose key has a better direction. Losses and
-// totals of time and energy are compared among runs that trained as much. Losses and
-// samples/s that are not comparable have neither; measured times that are not have no best.
+// totals of time and energy are compared among runs that trained as much. Values that a warning
+// calls not comparable have neither.
 void MarkRow(const std::vector<Run>& runs, size_t base, const Comparability& comparability,
              Row* row);
 

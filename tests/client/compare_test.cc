@@ -262,10 +262,27 @@ TEST_F(CompareTest, WhatRowsMeanIsSaidOfTheSectionsThatAreThere) {
   EXPECT_TRUE(says("time: "));
 }
 
+TEST_F(CompareTest, ASectionThatIsComparedInPartSaysSo) {
+  const auto json = [this] { return Json::parse(Trainctl({"compare", "-o", "json"}).out); };
+  EXPECT_EQ(json()["doubtful_sections"],
+            Json({{"time", "in part not comparable"}, {"memory", "in part not comparable"}}));
+  for (v1::CompareRow& row : *coordinator_.comparison.mutable_rows()) {
+    if (row.section() != "time") continue;
+    row.mutable_values(1)->clear_delta();
+    row.mutable_values(1)->clear_best();
+  }
+  EXPECT_EQ(json()["doubtful_sections"]["time"], "not comparable");
+  EXPECT_EQ(json()["doubtful_sections"]["memory"], "in part not comparable");
+  const std::string text = Trainctl({"compare"}).out;
+  EXPECT_NE(text.find("\ntime (not comparable)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nmemory (in part not comparable)\n"), std::string::npos) << text;
+}
+
 TEST_F(CompareTest, AWarningSaysWhichSectionsItMakesDoubtfulAndTheseSaySo) {
   const std::string out = Trainctl({"compare"}).out;
-  for (const char* part : {"\ntime (not comparable)\n", "\nmemory (not comparable)\n",
-                           "\nNot comparable (time, memory): the device differs"})
+  for (const char* part :
+       {"\ntime (in part not comparable)\n", "\nmemory (in part not comparable)\n",
+        "\nNot comparable (time, memory): the device differs"})
     EXPECT_NE(out.find(part), std::string::npos) << part << out;
   EXPECT_EQ(out.find("outcome (not"), std::string::npos) << out;
   coordinator_.comparison.mutable_warning_sections(0)->clear_sections();

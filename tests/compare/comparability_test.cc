@@ -1,6 +1,7 @@
 // What is warned of, and which losses are compared all the same.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "tests/compare/sample_runs.h"
@@ -75,8 +76,7 @@ TEST(Comparability, WarnsOfDataBatchMachineAndRestarts) {
   const std::vector<std::string> expected = {
       "the data differ (other bytes in the file): losses are not comparable",
       "the global batch differs (8, 16) without a learning-rate rule: fewer, larger steps at the "
-      "same lr; set optimizer.lr_scaling to "
-      "\"linear\", or compare time and memory only",
+      "same lr, unless optimizer.lr_scaling is \"linear\"; losses are not comparable",
       "the device differs (NVIDIA H200, NVIDIA A100): time and memory are of different hardware",
       "b (j2) was restarted (2 attempts): its time is not that of one undisturbed run"};
   EXPECT_EQ(WarningsOf(Compare({a, b}, 0)), expected);
@@ -166,7 +166,53 @@ TEST(Comparability, SamplesOfOtherLengthsHaveNoComparableRate) {
                 "are trained on; losses, samples/s and speed-up are not comparable"}));
   EXPECT_EQ(table.warnings.back().sections, std::vector<std::string>{"time"});
   EXPECT_EQ(PrintRow(table, "samples_per_second"), "time/samples_per_second [samples/s]: 10 | 5\n");
-  EXPECT_EQ(PrintRow(table, "speedup"), "time/speedup [×]: 1 | 0.5\n");
+  EXPECT_EQ(FindRow(table, "speedup"), nullptr);
+  EXPECT_EQ(PrintRow(table, "tokens_per_second"),
+            "time/tokens_per_second [tokens/s]: 1000 | 1000 Δ0.000\n");
+}
+
+// A loss is of a token, so it says nothing beside one of other tokens.
+TEST(Comparability, LossesOfAnotherVocabularyOrTokenizerAreNotCompared) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b"), unknown = SomeRun("j3", "c");
+  a.inspection->model.vocab = b.inspection->model.vocab = 32'000;
+  a.inspection->tokenizer_digest = b.inspection->tokenizer_digest = "x1";
+  for (Column* run : {&a, &b, &unknown})
+    run->metrics = With(Loop(1, 1, 1, 1), {Summary("loss", 2)});
+  b.job.model.path = "/models/other";
+  EXPECT_TRUE(Compare({a, b, unknown}, 0).warnings.empty()) << "another model is a setting";
+  b.inspection->tokenizer_digest = "x2";
+  const Table table = Compare({a, b, unknown}, 0);
+  EXPECT_EQ(WarningsOf(table),
+            std::vector<std::string>{"the tokenizer differs (of /models/tiny, /models/other): the "
+                                     "same text is other tokens; losses are not comparable"});
+  EXPECT_EQ(table.warnings[0].sections, std::vector<std::string>{"loss"});
+  EXPECT_EQ(PrintRow(table, "loss"), "loss/loss: 2 | 2 | 2 Δ0.000\n");
+  a.job.data.format = b.job.data.format = job::DataFormat::kBin;
+  EXPECT_TRUE(Compare({a, b}, 0).warnings.empty()) << "its tokens are there already";
+  b.inspection->model.vocab = 50'272;
+  EXPECT_EQ(WarningsOf(Compare({a, b}, 0)),
+            std::vector<std::string>{"the vocabulary differs (32000, 50272 tokens): the loss is of "
+                                     "other tokens; losses are not comparable"});
+  EXPECT_EQ(PrintRow(Compare({a, b}, 0), "loss"), "loss/loss: 2 | 2\n");
+}
+
+// Only what is true of all the warnings beside it.
+TEST(Comparability, WhatIsComparableAllTheSameIsSaidByTheOtherWarnings) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  a.metrics = Loop(8, 10, 64, 64);
+  b.metrics = Loop(4, 5, 32, 32);
+  const auto end = [&] {
+    const std::string text = WarningsOf(Compare({a, b}, 0)).front();
+    return text.substr(text.find("same training") + 13);
+  };
+  EXPECT_EQ(end(), "; rates and memory are comparable");
+  a.neighbours = {{{9}, "h", true}};
+  EXPECT_EQ(end(), "; memory is comparable") << "another job slowed it";
+  a.neighbours.clear();
+  a.metrics.push_back(OfRank(Summary("host_cpu_percent", 98), 0));
+  EXPECT_EQ(end(), "; memory is comparable") << "some program slowed it";
+  b.device_name = "L4";
+  EXPECT_EQ(end(), "");
 }
 
 TEST(Comparability, WarnsOfRunsThatSharedProcessors) {
@@ -197,8 +243,67 @@ TEST(Comparability, TimesOnHostsThatHadOtherWorkHaveNoStar) {
   EXPECT_TRUE(has_star("time_seconds"));
   slow.neighbours = {{{9}, "h", true}};
   EXPECT_FALSE(Compare({slow, fast}, 0).warnings.empty());
-  EXPECT_FALSE(has_star("speedup"));
   EXPECT_FALSE(has_star("time_seconds"));
+}
+
+// A heading that says "not comparable" has no comparison below it.
+TEST(Comparability, WhatAWarningMakesDoubtfulHasNoPercentageNoStarAndNoSpeedup) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  a.metrics = With(Loop(8, 10, 64, 64), {OfRank(Summary("memory_reserved_bytes", 2), 0),
+                                         OfRank(Summary("gpu_power_watts", 200), 0)});
+  b.metrics = With(Loop(8, 5, 64, 64), {OfRank(Summary("memory_reserved_bytes", 1), 0),
+                                        OfRank(Summary("gpu_power_watts", 300), 0)});
+  a.prediction.emplace().time.emplace().training_seconds = 9;
+  b.prediction = a.prediction;
+  using Change = std::function<void(Column&)>;
+  for (const Change& change : {Change([](Column& run) { run.neighbours = {{{9}, "h", true}}; }),
+                               Change([](Column& run) { run.device_name = "L4"; }),
+                               Change([](Column& run) { run.attempts = 2; }),
+                               Change([](Column& run) { run.state = job::JobState::kRunning; })}) {
+    Column other = b;
+    change(other);
+    const Table table = Compare({a, other}, 0);
+    ASSERT_EQ(table.warnings.size(), 1u) << Print(table);
+    const std::vector<std::string>& doubtful = table.warnings[0].sections;
+    for (const Row& row : table.rows) {
+      const bool is_doubtful = std::ranges::count(doubtful, row.section) > 0;
+      const bool is_compared =
+          Print(row).find("Δ") != std::string::npos || Print(row).find("best") != std::string::npos;
+      EXPECT_FALSE(is_doubtful && is_compared) << Print(row) << table.warnings[0].text;
+    }
+    EXPECT_EQ(FindRow(table, "speedup"), nullptr) << table.warnings[0].text;
+  }
+  EXPECT_EQ(PrintRow(Compare({a, b}, 0), "speedup"), "time/speedup [×]: 1 | 2 best\n");
+}
+
+TEST(Comparability, RunsThatAWarningIsNotOfAreComparedAllTheSame) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b"), runs = SomeRun("j3", "c");
+  a.metrics = Loop(8, 10, 64, 64);
+  b.metrics = runs.metrics = Loop(8, 5, 64, 64);
+  runs.state = job::JobState::kRunning;
+  runs.outcome.reset();
+  const Table table = Compare({a, b, runs}, 0);
+  EXPECT_EQ(PrintRow(table, "samples_per_second"),
+            "time/samples_per_second [samples/s]: 6.4 | 12.8 Δ1.000 best | 12.8\n");
+  EXPECT_EQ(PrintRow(table, "speedup"), "time/speedup [×]: 1 | 2 best | -\n");
+  EXPECT_EQ(PrintRow(Compare({a, b, runs}, 2), "speedup"), "no row speedup");
+}
+
+TEST(Comparability, AGangOnMoreHostsHasThoseOfTheSmallerOne) {
+  Column one = SomeRun("j1", "one"), two = SomeRun("j2", "two");
+  one.metrics = Loop(8, 10, 64, 64);
+  two.metrics = Loop(8, 5, 64, 64);
+  two.job.devices = 2;
+  one.host = "a";
+  two.host = "b, a";
+  EXPECT_TRUE(Compare({one, two}, 0).warnings.empty());
+  EXPECT_EQ(PrintRow(Compare({one, two}, 0), "scaling_efficiency"),
+            "time/scaling_efficiency [%]: 100 | 100\n");
+  two.host = "b, aa";
+  const Table table = Compare({one, two}, 0);
+  EXPECT_EQ(WarningsOf(table), std::vector<std::string>{"the host differs (a, b, aa): processors, "
+                                                        "links and neighbours may differ"});
+  EXPECT_EQ(FindRow(table, "scaling_efficiency"), nullptr);
 }
 
 TEST(Comparability, WarnsOfASaturatedHostThatNoOtherJobExplains) {

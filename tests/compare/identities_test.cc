@@ -56,6 +56,9 @@ class Site {
         if (*rc::gen::inRange(0, 10) == 0) Reopen();
       }
     }
+    core::JobStatus status{.state = job::JobState::kFinished};
+    status.end = {.outcome = job::Outcome::kSucceeded};
+    RC_ASSERT(store_->Apply({{core::UpdateJob{{id}, status}}, {}}).ok());
     return truth;
   }
 

@@ -86,6 +86,18 @@ class Comparison(pd.DataFrame):
         told = [list(names.sections) for names in self._response.warning_sections]
         return told + [[]] * (len(self._response.warnings) - len(told))
 
+    def _doubt(self, section: str) -> str:
+        """What stands behind the section's name, as trainctl compare has it."""
+        if not any(section in names for names in self.warning_sections):
+            return ""
+        is_compared = any(
+            value.best or value.HasField("delta")
+            for row in self._response.rows
+            if row.section == section
+            for value in row.values
+        )
+        return " (in part not comparable)" if is_compared else " (not comparable)"
+
     def _of_rows(self, fact: Callable[[pb.CompareRow], str]) -> pd.Series[str]:
         rows = self._response.rows
         return pd.Series([fact(row) for row in rows], index=[row.key for row in rows], dtype=str)
@@ -94,14 +106,12 @@ class Comparison(pd.DataFrame):
         head = "".join(f"<th>{html.escape(heading)}</th>" for heading in self.columns)
         lines = [f"<table><thead><tr><th></th>{head}</tr></thead><tbody>"]
         section = ""
-        doubtful_sections = {name for names in self.warning_sections for name in names}
         for row in self._response.rows:
-            is_doubtful = row.section in doubtful_sections
-            if row.section != section and (is_doubtful or row.section != row.label):
+            doubt = self._doubt(row.section)
+            if row.section != section and (doubt or row.section != row.label):
                 span = len(self.columns) + 1
                 title = f'<th colspan="{span}" style="text-align:left">'
-                doubtful = " (not comparable)" if is_doubtful else ""
-                lines.append(f"<tr>{title}{html.escape(row.section)}{doubtful}</th></tr>")
+                lines.append(f"<tr>{title}{html.escape(row.section)}{doubt}</th></tr>")
             section = row.section
             cells = "".join(_html_cell(row, value) for value in row.values)
             label = f'<td style="text-align:left">{html.escape(row.label)}</td>'

@@ -60,11 +60,11 @@ function valueCell(row, i) {
 
 // As client/show/comparison.cc.
 function headingsAbove({ section, label }, span) {
-  const isDoubtful = comparison.warning_sections.flat().includes(section);
-  if (section === label && !isDoubtful) return [];
+  const doubt = comparison.doubtful_sections[section];
+  if (section === label && !doubt) return [];
   return [element("tr", { class: "section" },
     element("th", { scope: "colgroup", colspan: span }, section,
-      ...(isDoubtful ? [element("span", { class: "warn" }, " (not comparable)")] : [])))];
+      ...(doubt ? [element("span", { class: "warn" }, ` (${doubt})`)] : [])))];
 }
 
 function warningText(text, i) {
