@@ -188,9 +188,9 @@ on more devices stay comparable.
     {"loss", "what is averaged over what, and when", kLossAlso,
      R"(loss is cross-entropy of the next token, the mean over all tokens of the global batch
 that count (not padding, with mask_prompt not the prompt), before that step's update: one value
-a step, from step 0. ln of the vocabulary (10.8 for 49,152) is guessing. val_loss is the same
-over the validation rows, at eval.every_steps and at the end; without validation rows there is
-none. bf16 losses differ in the third digit.
+a step. ln of the vocabulary (10.8 for 49,152) is guessing: losses of models with another
+tokenizer are not comparable. val_loss is the same over the validation rows, at eval.every_steps
+and at the end; without validation rows there is none. bf16 losses differ in the third digit.
 )",
      "trainctl metrics JOB --name loss,val_loss -o csv"},
     {"texts", "what the model makes of prompts at each evaluation", kTextsAlso,
@@ -270,7 +270,8 @@ padding included, as LitGPT does; trained tokens/s only those that count in the 
 runs with different micro batches by samples/s: padding inflates tokens/s. speed-up is samples/s
 over the base's; scaling efficiency is speed-up over added devices, where nothing but devices and
 strategy differs. Times of runs that trained different amounts are not compared. The first steps
-are slower than the rest.
+are slower than the rest: seconds per step is the median without the first, so a run of one step
+has none.
 )",
      "trainctl compare JOB JOB"},
     {"outcomes", "how jobs end, what is restarted, expect", kOutcomesAlso,

@@ -70,7 +70,7 @@ enum class Scope { kGang, kRank };
 // How the points of a run become its one value (reduction.h).
 enum class Reduction {
   kLatest,             // the newest; the worst rank's
-  kMedian,             // of the steps but the first, which allocates and compiles
+  kMedian,             // of the steps but the first, which allocates and compiles; none of one
   kTotal,              // the sum of `of`
   kRate,               // the sum of `of` over the time of the training loop
   kWorstRank,          // the most that any rank had, with the spread over ranks

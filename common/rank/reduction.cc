@@ -72,6 +72,11 @@ std::string Rounded(double value) {
   return text;
 }
 
+// A first step, which allocates and compiles, is no step as others are.
+bool IsFirstStepAlone(const MetricSummary* summary) {
+  return summary->count == 1 && !summary->median;
+}
+
 RunValue MeanOfRanks(const std::map<int64_t, double>& ranks) {
   std::string each;
   for (const auto& [rank, mean] : ranks) each += (each.empty() ? "" : ", ") + Rounded(mean);
@@ -100,6 +105,7 @@ std::optional<RunValue> Reduce(Metric metric, std::span<const MetricSummary> sum
     case Reduction::kLatest:
       return WorstRank(ByRank(found, [](const MetricSummary& summary) { return summary.latest; }));
     case Reduction::kMedian:
+      if (std::ranges::all_of(found, IsFirstStepAlone)) return std::nullopt;
       return RunValue{Largest(ByRank(found,
                                      [](const MetricSummary& summary) {
                                        return summary.median.value_or(summary.mean());

@@ -19,7 +19,7 @@ struct RunValue {
   std::string note;  // the spread over ranks, the phase: for people
 };
 
-// nullopt: it was never measured.
+// nullopt: it was never measured, or only in a first step that says nothing of the others.
 std::optional<RunValue> Reduce(Metric metric, std::span<const MetricSummary> summaries);
 
 // What stands for a series' points on average: of a rate its total over the time of the loop, of

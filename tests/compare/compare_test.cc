@@ -271,6 +271,23 @@ TEST(Compare, SecondsPerStepIsTheMedianOfTheSteadyStateWhereItIsKnown) {
   EXPECT_EQ(PrintRow(Compare({a}, 0), "step_seconds"), "time/step_seconds [s]: 1.1\n");
 }
 
+// It allocates and compiles, and says nothing of the steps that follow.
+TEST(Compare, ARunOfOneStepHasNoMedianStep) {
+  Column one = SomeRun("j1", "a"), two = SomeRun("j2", "b");
+  one.metrics = Loop(1, 9, 8, 8);
+  two.metrics = Loop(2, 10, 16, 16);
+  two.metrics[0].median = 1;
+  EXPECT_EQ(PrintRow(Compare({one, two}, 0), "step_seconds"), "time/step_seconds [s]: - | 1\n");
+  EXPECT_EQ(FindRow(Compare({one}, 0), "step_seconds"), nullptr);
+  EXPECT_EQ(PrintRow(Compare({one}, 0), "time_seconds"), "time/time_seconds [s]: 9\n");
+}
+
+TEST(Compare, OfOneRunThereIsNoSpeedup) {
+  Column run = SomeRun("j1", "a");
+  run.metrics = Loop(10, 10, 100, 100);
+  EXPECT_EQ(FindRow(Compare({run}, 0), "speedup"), nullptr);
+}
+
 TEST(Compare, ValuesThatAreShownAsEqualShareTheStar) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b"), c = SomeRun("j3", "c");
   a.metrics = {Summary("loss", 5.4291727155)};
