@@ -10,7 +10,8 @@ TextTable ForesightTable(const job::Prediction& prediction, const v1::JobDetail&
       {{"PREDICTION AND MEASUREMENT"}, {"PREDICTED", true}, {"MEASURED", true}, {"ERROR", true}});
   for (const record::ForesightRow& row : record::ForesightRows(prediction, detail)) {
     table.AddRow({std::string(row.metric->label), FormatWithUnit(row.predicted, row.metric->unit),
-                  FormatWithUnit(row.measured, row.metric->unit),
+                  FormatWithUnit(row.measured, row.metric->unit) +
+                      (row.phase.empty() ? "" : " (" + row.phase + ")"),
                   row.is_comparable ? FormatDelta(row.error()) : "–"});
   }
   return table;

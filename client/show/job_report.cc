@@ -96,8 +96,9 @@ std::string BytesText(const std::optional<int64_t>& bytes) {
 std::string ForesightSection(const v1::JobDetail& detail) {
   const base::Result<job::Prediction> prediction =
       job::PredictionFromJson(detail.prediction_json());
-  const std::string text = prediction.ok() ? ForesightText(*prediction, detail, {}) : "";
-  return text.empty() ? "" : "\n## Predicted and measured\n\n```\n" + text + "```\n";
+  if (!prediction.ok()) return "";
+  const TextTable table = ForesightTable(*prediction, detail);
+  return table.empty() ? "" : "\n## Predicted and measured\n\n" + table.Markdown();
 }
 
 std::string MemoryText(const v1::JobDetail& detail) {

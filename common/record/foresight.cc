@@ -17,12 +17,6 @@ using job::MemoryByKind;
 
 using Summaries = std::vector<job::MetricSummary>;
 
-// 0: never measured.
-double Measured(const Summaries& summaries, job::Metric metric) {
-  const auto measured = job::Reduce(metric, summaries);
-  return measured ? measured->value : 0;
-}
-
 double LargestPhase(const job::MemoryEstimate& memory, int64_t MemoryByKind::* kind) {
   int64_t largest = 0;
   for (const MemoryByKind& phase : memory.phases) largest = std::max(largest, phase.*kind);
@@ -61,7 +55,13 @@ bool IsPredicted(const v1::JobDetail& detail, job::Metric metric) {
 }
 
 ForesightRow RowOf(job::Metric metric, double predicted, const Summaries& summaries) {
-  return {&job::Info(metric), predicted, Measured(summaries, metric)};
+  const auto measured = job::Reduce(metric, summaries).value_or(job::RunValue());
+  const bool is_of_phase = job::Info(metric).reduction == job::Reduction::kLargestPhase ||
+                           job::Info(metric).reduction == job::Reduction::kLargestPhaseIfAny;
+  return {.metric = &job::Info(metric),
+          .predicted = predicted,
+          .measured = measured.value,
+          .phase = is_of_phase ? measured.note : ""};
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ struct ForesightRow {
   const job::MetricInfo* metric = nullptr;
   double predicted = 0;
   double measured = 0;
+  std::string phase = {};     // of a kind that phases have more or less of: where most was measured
   bool is_comparable = true;  // not where a run that ended out of memory did not come to it
 
   double error() const { return (predicted - measured) / measured; }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "client/show/foresight.h"
+#include "client/show/job_report.h"
 #include "client/submit/assessment.h"
 #include "client/submit/lab_time.h"
 #include "client/submit/prediction.h"
@@ -184,6 +185,27 @@ TEST(Foresight, WhereMemoryRanOutThePeakIsNotWhatWasNeeded) {
   EXPECT_EQ(rows[0]["error"], nullptr);
   EXPECT_EQ(rows[1]["error"], 0.1) << "parameters are whole before anything is out of memory";
   EXPECT_EQ(ForesightText(prediction, detail, {}).find("+42"), std::string::npos);
+}
+
+// Kinds of other phases than the peak's need not add up to it.
+TEST(Foresight, AKindOfMemorySaysAtWhichPhaseItWasLargest) {
+  job::Prediction prediction;
+  prediction.memory.phases.fill({.params = 110, .other = 50});
+  v1::JobDetail detail;
+  AddSummary(&detail, "memory_params_bytes", 100);
+  AddSummary(&detail, "memory_other_bytes", 10);
+  AddSummary(&detail, "memory_other_bytes", 60);
+  detail.mutable_summaries(1)->set_phase("before_forward");
+  detail.mutable_summaries(2)->set_phase("after_forward");
+  const std::string text = ForesightText(prediction, detail, {});
+  EXPECT_NE(text.find("60 B (after_forward)"), std::string::npos) << text;
+  EXPECT_NE(text.find("100 B  "), std::string::npos) << "it is the same at all" << text;
+  detail.set_prediction_json(job::ToJson(prediction));
+  const std::string report = JobReport(detail);
+  EXPECT_NE(report.find("| memory: other | 50 B | 60 B (after_forward) | −16.7 % |"),
+            std::string::npos)
+      << report;
+  EXPECT_EQ(report.find("```"), std::string::npos) << report;
 }
 
 // The process holds much that is no tensor.
