@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "client/show/format.h"
 
@@ -10,6 +11,8 @@ namespace trainctl::client {
 namespace {
 
 constexpr double kFactors[] = {1, 2, 5};
+// Points are numbered from 0. People read how many steps are done, as everywhere else.
+constexpr double kFirstStep = 1;
 // Steps of an axis of time, in seconds; days are doubled from there on.
 constexpr double kClockSteps[] = {1,   2,   5,    10,   15,   30,    60,    120,   300,
                                   600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400};
@@ -104,10 +107,12 @@ Axis AxisOfX(const Plot& plot, int most_ticks) {
   Range range = RangeOf(plot, &Sample::x);
   AddNotFinite(plot, &range);
   if (range.low == range.high) range.high = range.low + 1;
-  const double span = range.high - range.low;
+  const double span = range.high - range.low, shown = plot.over_time ? 0 : kFirstStep;
   const double step =
       plot.over_time ? ClockStep(span, most_ticks) : std::max(1.0, NiceStep(span, most_ticks));
-  return {.low = range.low, .high = range.high, .ticks = Multiples(step, range.low, range.high)};
+  std::vector<double> ticks = Multiples(step, range.low + shown, range.high + shown);
+  for (double& tick : ticks) tick -= shown;
+  return {.low = range.low, .high = range.high, .ticks = std::move(ticks)};
 }
 
 Axis AxisOfY(const Plot& plot, int most_ticks) {
@@ -125,7 +130,7 @@ Axis AxisOfY(const Plot& plot, int most_ticks) {
 }
 
 std::string TickOfX(const Plot& plot, double x) {
-  return plot.over_time ? FormatClock(x) : FormatNumber(x);
+  return plot.over_time ? FormatClock(x) : FormatNumber(x + kFirstStep);
 }
 
 std::string TickOfY(const Plot& plot, double y) { return FormatWithUnit(y, plot.unit); }

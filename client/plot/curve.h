@@ -9,7 +9,7 @@
 namespace trainctl::client {
 
 struct Sample {
-  double x = 0;  // a step, or seconds since the job's start
+  double x = 0;  // a point's step, from 0; or seconds since the job's start
   double y = 0;  // finite
 };
 
@@ -41,7 +41,7 @@ struct Axis {
 Axis AxisOfX(const Plot& plot, int most_ticks);
 Axis AxisOfY(const Plot& plot, int most_ticks);
 
-// "1,000" steps, "2:30" of time; values with their unit.
+// "1,000" steps are done at the point 999; "2:30" of time. Values have their unit.
 std::string TickOfX(const Plot& plot, double x);
 std::string TickOfY(const Plot& plot, double y);
 // Of the axis' ticks, each other than its neighbours: with as many digits as that takes.

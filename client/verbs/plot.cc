@@ -71,7 +71,7 @@ class PlotVerb : public Verb {
     arguments.Switch("--overwrite", &overwrite_, "replace FILE");
     arguments.Remark(
         "-o json has the places of what is no number, such as a loss that diverged, in "
-        "\"not_finite\".\n"
+        "\"not_finite\". Its steps count from 0, as those of metrics.\n"
         "Curves that are longer than the drawing is wide keep the least and the largest of each "
         "column: no spike is lost.");
   }

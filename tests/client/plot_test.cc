@@ -229,7 +229,7 @@ TEST(TerminalPlot, APictureGoesThroughPieceByPiece) {
 TEST(Axis, TicksAreRoundNumbersAndYEndsOnThem) {
   Plot plot{.curves = {{"a", {{0, 0.83}, {97, 4.1}}}}};
   EXPECT_EQ(AxisOfY(plot, 5).ticks, (std::vector<double>{0, 1, 2, 3, 4, 5}));
-  EXPECT_EQ(AxisOfX(plot, 5).ticks, (std::vector<double>{0, 20, 40, 60, 80}));
+  EXPECT_EQ(AxisOfX(plot, 5).ticks, (std::vector<double>{19, 39, 59, 79}));
   plot.unit = "bytes";
   plot.curves[0].samples = {{0, 0}, {1, 3.5 * (1 << 30)}};
   EXPECT_EQ(TickOfY(plot, AxisOfY(plot, 5).ticks[1]), "1.00 GiB");
@@ -267,6 +267,16 @@ TEST(Axis, ALogarithmicOneHasPowersAndWhatIsBetween) {
   EXPECT_EQ(axis.high, 50);
   EXPECT_EQ(axis.ticks.size(), 8u);
   EXPECT_NEAR(axis.Place(std::sqrt(0.2 * 50)), 0.5, 1e-9);
+}
+
+// As status, describe and logs do; points are numbered from 0.
+TEST(Axis, OfStepsCountsThoseThatAreDone) {
+  const Plot plot{.curves = {{.label = "a", .samples = {{0, 2}}, .not_finite = {{7, NAN}}}}};
+  const Axis x = AxisOfX(plot, 10);
+  EXPECT_EQ(x.low, 0);
+  EXPECT_EQ(TickOfX(plot, x.low), "1") << "the first point is there when one step is done";
+  EXPECT_EQ(TickOfX(plot, x.ticks.back()), "8");
+  EXPECT_EQ(EndText(plot, plot.curves[0]), "nan from step 8");
 }
 
 TEST(Axis, OfOneValueHasRoomAroundIt) {
@@ -404,9 +414,9 @@ TEST_F(PlotTest, WhatDivergedIsSaidAndAsLongAsItsRun) {
   const std::string text = Trainctl({"plot", "full", "lora"}).out;
   EXPECT_NE(text.find("full (j1): 2 at the end, no number at 1 point\n"), std::string::npos)
       << text;
-  EXPECT_NE(text.find("lora (j2): nan from step 1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("lora (j2): nan from step 2\n"), std::string::npos) << text;
   EXPECT_NE(text.find(" 40\n"), std::string::npos) << "the axis goes on to the last step\n" << text;
-  EXPECT_NE(Trainctl({"plot", "lora", "-o", "svg"}).out.find("nan from step 1"), std::string::npos);
+  EXPECT_NE(Trainctl({"plot", "lora", "-o", "svg"}).out.find("nan from step 2"), std::string::npos);
   EXPECT_NE(Trainctl({"plot", "lora", "--time"}).out.find("nan from 0:02"), std::string::npos);
 }
 

@@ -54,9 +54,10 @@ class DashboardCase(SharedClusterTest):
         return self.json("describe", job)["jobs"][0]
 
     def timed(self, job, name, rank=None, phase=""):
-        """(step, value, seconds) of a metric, as the database has them."""
+        """(steps done, value, seconds) of a metric, as the database has them."""
         rows = self.query(
-            "SELECT step, value, points.time / 1e6 FROM points JOIN series ON series.id = series "
+            "SELECT step + 1, value, points.time / 1e6 FROM points "
+            "JOIN series ON series.id = series "
             "WHERE job = ? AND name = ? AND rank = ? AND phase = ? ORDER BY step",
             *(int(job[1:]), name, -1 if rank is None else rank, phase),
         )

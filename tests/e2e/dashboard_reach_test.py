@@ -130,8 +130,8 @@ class DashboardReachTest(DashboardCase):
         self.assertEqual(self.browser.run("return location.search"), f"?job={jobs[1]}")
         self.browser.wait("return document.querySelectorAll('#rows tr').length > 5")
         self.browser.run("document.querySelector('#from').focus()")
-        self.keys("3", TAB)
-        self.browser.wait("return location.search.includes('from=3')")
+        self.keys("4", TAB)
+        self.browser.wait("return location.search.includes('from=4')")
         count = "return document.querySelector('#curves tbody td:nth-child(2)')?.textContent"
         self.browser.wait(count + " === '3'")
         self.expect_no_faults()

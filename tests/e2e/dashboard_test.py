@@ -274,14 +274,14 @@ class DashboardTest(DashboardCase):
         )
         marks, columns = self.marks()
         texts = [mark["x"] for mark in marks if mark["kind"] == "text"]
-        self.assertEqual(texts, [one["step"] - 1 for one in known["continuations"]])
+        self.assertEqual(texts, [one["step"] for one in known["continuations"]])
         times = [time for _, _, time in self.timed(job, "loss")]
         events = {event["text"]: event["time"] for event in known["events"]}
         shown = {mark["text"]: mark["x"] for mark in marks if mark["kind"] == "event"}
         inside = {text for text, time in events.items() if times[0] <= time <= times[-1]}
         self.assertEqual(set(shown), inside)
         for text, step in shown.items():
-            before = sum(time <= events[text] for time in times) - 1
+            before = sum(time <= events[text] for time in times)
             self.assertTrue(before <= step <= before + 1, (text, step, before))
         self.expect_drawn(marks, columns)
 

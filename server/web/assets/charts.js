@@ -164,9 +164,12 @@ function marksNear(chart, x) {
   return (chart.marks ?? []).filter(isNear).map((mark) => mark.text).slice(0, 6);
 }
 
+// Points are numbered from 0; people read how many steps are done by then, as everywhere else.
+export const stepsDone = (point) => point + 1;
+
 // The first and last step among what is drawn from x to x; null: nothing is.
 function stepsBetween(chart, axis, first, last) {
-  if (axis === "step") return [first, last].map((x) => Math.max(0, Math.round(x)));
+  if (axis === "step") return [first, last].map((x) => Math.max(1, Math.round(x)));
   const steps = chart.data.datasets.flatMap((line) => line.data)
     .filter(({ x }) => x >= first && x <= last).map(({ step }) => step);
   steps.sort((one, other) => one - other);
@@ -279,10 +282,10 @@ export function curvesOf(series, axis, start, label) {
   return series.curves.map((curve) => ({
     label: label(curve),
     count: curve.count,
-    points: curve.steps.map((step, i) => ({
-      x: axis === "time" ? (curve.times[i] ?? start) - start : step,
+    points: curve.steps.map((point, i) => ({
+      x: axis === "time" ? (curve.times[i] ?? start) - start : stepsDone(point),
       y: curve.values[i] ?? NaN,
-      step,
+      step: stepsDone(point),
     })),
   }));
 }
@@ -295,7 +298,11 @@ export function onePhase(series) {
   return { ...series, curves: series.curves.filter((curve) => curve.phase === shown) };
 }
 
-export const askSeries = (job, name, more = {}) => ask("/api/series", { job, name, ...more });
+// from, to: steps as people read them; empty: all.
+export function askSeries(job, name, { from = "", to = "", ...more } = {}) {
+  const pointOf = (step) => (step === "" ? "" : Math.max(0, Number(step) - 1));
+  return ask("/api/series", { job, name, from: pointOf(from), to: pointOf(to), ...more });
+}
 
 // ---- memory ----
 

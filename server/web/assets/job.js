@@ -3,7 +3,7 @@ import { ask, at, cell, elapsed, element, formatBytes, formatClock, formatDurati
   formatTime, hasEnded, known, live, nameWithId, query, showChildren, showFacts, showRows,
   stateKind, stateText, succeeded, tell, whyOf } from "/assets/common.js";
 import {
-  adviceChart, askSeries, curveChart, curvesOf, memoryChart, onePhase,
+  adviceChart, askSeries, curveChart, curvesOf, memoryChart, onePhase, stepsDone,
 } from "/assets/charts.js";
 
 const job = new URLSearchParams(location.search).get("job") ?? "";
@@ -143,11 +143,12 @@ function marks() {
   const start = view.started_at ?? 0, overTime = at("axis").value === "time";
   const ofTime = (time) => {
     if (overTime) return Math.max(0, time - start);
-    return curve ? between(curve.times, curve.steps, time) : null;
+    const point = curve ? between(curve.times, curve.steps, time) : null;
+    return point === null ? null : stepsDone(point);
   };
   const ofStep = (step) => {
     if (!overTime) return step;
-    const time = curve ? between(curve.steps, curve.times, step) : null;
+    const time = curve ? between(curve.steps.map(stepsDone), curve.times, step) : null;
     return time === null ? null : time - start;
   };
   const texts = [...new Set(detail.continuations.map((said) => said.step))];
@@ -156,8 +157,8 @@ function marks() {
       { x: ofTime(time), text: `attempt ${attempt} begins`, kind: "attempt" })),
     ...detail.events.slice(-markedEvents).map(({ time, text }) => (
       { x: ofTime(time), text: text.slice(0, 90), kind: "event" })),
-    ...texts.map((step) => ({  // of so many done steps, of which the last has the point before
-      x: ofStep(Math.max(0, step - 1)),
+    ...texts.map((step) => ({
+      x: ofStep(Math.max(1, step)),  // texts before the first step stand at it
       text: `texts of step ${formatNumber(step)} (below)`,
       kind: "text",
     })),
