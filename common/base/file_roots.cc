@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "common/base/site_folder.h"
+
 namespace trainctl::base {
 namespace {
 
@@ -107,6 +109,11 @@ Status CheckWithin(const Descriptor& opened, const std::string& path, FileUse us
                    const FileRoots& roots) {
   const std::vector<std::string> allowed = RootsFor(roots, use);
   return allowed.empty() ? Status(Ok{}) : Judge(path, TruePath(opened), use, allowed);
+}
+
+Status CheckPathOfJob(const std::string& path, FileUse use, const FileRoots& roots) {
+  const Status within = CheckWithin(path, use, roots);
+  return within && use == FileUse::kWrite ? CheckNoSiteFolder(path) : within;
 }
 
 }  // namespace trainctl::base

@@ -32,5 +32,8 @@ Status CheckNamedWithin(const std::string& path, FileUse use, const FileRoots& r
 // CheckWithin of what was opened as that path.
 Status CheckWithin(const Descriptor& opened, const std::string& path, FileUse use,
                    const FileRoots& roots);
+// CheckWithin of what a job names. What it writes is no folder of the site's own either
+// (site_folder.h), nor in or around one.
+Status CheckPathOfJob(const std::string& path, FileUse use, const FileRoots& roots);
 
 }  // namespace trainctl::base

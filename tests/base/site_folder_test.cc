@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/base/file_roots.h"
+
 namespace trainctl::base {
 namespace {
 
@@ -50,6 +52,18 @@ TEST_F(SiteFolder, OneOfAWorkerOrTheCoordinatorIsRefusedWithAllThatLiesInIt) {
 TEST_F(SiteFolder, OneThatHoldsSuchAFolderIsRefused) {
   EXPECT_THAT(Refusal("site"), HasSubstr(At("site") + " holds " + At("site/")));
   EXPECT_THAT(Refusal(""), HasSubstr(" holds "));
+}
+
+TEST_F(SiteFolder, AJobReadsThereWhatItsRootsAllowAndWritesNothing) {
+  using enum FileUse;
+  const FileRoots anything, mine{.read = {At("site")}, .write = {At("mine")}};
+  for (const FileRoots& roots : {anything, mine}) {
+    EXPECT_TRUE(CheckPathOfJob(At("site/worker-0"), kRead, roots));
+    EXPECT_TRUE(CheckPathOfJob(At("mine/new"), kWrite, roots));
+    EXPECT_FALSE(CheckPathOfJob(At("site/worker-0/new"), kWrite, roots));
+  }
+  EXPECT_THAT(CheckPathOfJob(At("site/new"), kWrite, mine).error().message, HasSubstr("outside"))
+      << "what lies outside is said first";
 }
 
 TEST_F(SiteFolder, ALinkIsFollowed) {

@@ -5,7 +5,6 @@
 #include <ostream>
 #include <string>
 
-#include "common/base/site_folder.h"
 #include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
 #include "common/job/job_paths.h"
@@ -22,8 +21,7 @@ int StatusOf(base::Code code) {
 base::Result<job::Inspection> Inspect(const job::JobSpec& job, const InspectionPlace& place,
                                       std::ostream& errors) {
   for (const job::JobPath& named : job::PathsOf(job)) {
-    base::Status within = CheckWithin(named.path, named.use, place.roots);
-    if (within && named.use == base::FileUse::kWrite) within = base::CheckNoSiteFolder(named.path);
+    const base::Status within = CheckPathOfJob(named.path, named.use, place.roots);
     if (!within)
       return base::Error{base::Code::kInvalid, named.key + ": " + within.error().message};
   }

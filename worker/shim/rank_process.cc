@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "common/base/error_number.h"
-#include "common/base/site_folder.h"
 #include "common/base/unix_account.h"
 
 namespace trainctl::shim {
@@ -108,8 +107,7 @@ void CheckPaths(const ChildEnds& ends, const LaunchPaths& paths) {
   for (size_t i = 0; i < paths.named.size(); ++i) {
     const LaunchPaths::Named& named = paths.named[i];
     const int path = static_cast<int>(i);
-    base::Status within = CheckWithin(named.path, named.use, paths.roots);
-    if (within && named.use == base::FileUse::kWrite) within = base::CheckNoSiteFolder(named.path);
+    const base::Status within = CheckPathOfJob(named.path, named.use, paths.roots);
     if (!within) FailWith(ends, within.error(), path);
     if (named.needed && ::access(named.path.c_str(), F_OK) != 0)
       Fail(ends, {.error = errno, .path = path});
