@@ -80,11 +80,9 @@ base::Status ReadContents(const std::string& directory, OutputFolder* folder) {
 }
 
 base::Status ReadOwner(const std::string& output_dir, OutputFolder* folder) {
-  const std::string directory = OwnerFolder(output_dir);
-  std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
-    folder->claims = std::max(folder->claims, ClaimOf(at->path().filename().string()));
-  if (error && error != std::errc::no_such_file_or_directory) return Unreadable(directory, error);
+  const base::Result<int64_t> claims = CountClaims(output_dir);
+  if (!claims) return claims.error();
+  folder->claims = *claims;
   if (folder->claims == 0) return base::Ok{};
   const std::string path = OwnerPath(output_dir, folder->claims);
   const base::Result<std::string> text = base::ReadRegularFile(path, kMaxOwnerBytes);
@@ -187,6 +185,16 @@ bool IsFreeOnceEnded(const JobSpec& job, const OutputFolder& folder) {
 }
 
 std::string ToJson(const FolderOwner& owner) { return WriteJson(WriteFields(owner, kOwnerFields)); }
+
+base::Result<int64_t> CountClaims(const std::string& output_dir) {
+  const std::string directory = OwnerFolder(output_dir);
+  int64_t claims = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+    claims = std::max(claims, ClaimOf(at->path().filename().string()));
+  if (error && error != std::errc::no_such_file_or_directory) return Unreadable(directory, error);
+  return claims;
+}
 
 base::Result<OutputFolder> ReadOutputFolder(const std::string& output_dir) {
   OutputFolder folder;

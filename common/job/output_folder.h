@@ -73,6 +73,8 @@ std::string ToJson(const FolderOwner& owner);
 std::string OwnerText(const FolderOwner& owner);
 inline constexpr const char* kOtherFolder = "name another folder, as with --output.dir DIR";
 
+// The owner's number; 0: there is none, or no folder. kIo.
+base::Result<int64_t> CountClaims(const std::string& output_dir);
 // A folder that is not there is empty. kIo: it can't be read. kInvalid: its owner file is damaged.
 base::Result<OutputFolder> ReadOutputFolder(const std::string& output_dir);
 // As well, with folders of jobs around it at any distance, and within it a few levels deep. At most

@@ -93,6 +93,22 @@ TEST_F(OutputOwnerTest, ALaterAttemptHasTheFolderStill) {
   EXPECT_NE(other.error().message.find("it belongs to j1 (tiny)"), std::string::npos);
 }
 
+TEST_F(OutputOwnerTest, ALaterAttemptMakesADamagedOwnerFileAnew) {
+  ASSERT_TRUE(TakeOutput(Plan(1)).ok());
+  fs::create_directories(folder_ + "/checkpoints/step-2");
+  std::ofstream(job::OwnerPath(folder_, 1), std::ios::trunc).close();  // as a power failure may
+  const base::Status first = TakeOutput(Plan(1));
+  ASSERT_FALSE(first.ok()) << "a job that begins can't know whose it is";
+  EXPECT_NE(first.error().message.find("owner-1.json"), std::string::npos) << first.error().message;
+  job::RankPlan again = Plan(1);
+  again.attempt = 2;
+  const base::Status taken = TakeOutput(again);
+  ASSERT_TRUE(taken.ok()) << taken.error().message;
+  EXPECT_TRUE(CheckOwnsOutput(again).ok());
+  EXPECT_EQ(job::ReadOutputFolder(folder_)->claims, 2);
+  EXPECT_FALSE(TakeOutput(Plan(2)).ok()) << "the folder is not free for others";
+}
+
 TEST_F(OutputOwnerTest, ARankWritesAFileOfItsOwnWhereNoOtherJobOwnsTheFolder) {
   EXPECT_TRUE(CheckNoOtherOwnsOutput(Plan(1)).ok()) << "as on a host that rank 0 does not share";
   ASSERT_TRUE(TakeOutput(Plan(1)).ok());

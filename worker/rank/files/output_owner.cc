@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "common/base/error_number.h"
 #include "common/base/file.h"
@@ -54,13 +55,31 @@ base::Result<bool> Claim(const job::RankPlan& plan, int64_t claim) {
   return true;
 }
 
+// Whether the owner file can't be read, and the job was accepted to the folder by what it said
+// then.
+bool MayRenew(const job::RankPlan& plan, const base::Error& error) {
+  return plan.attempt > 1 && (error.code == base::Code::kInvalid || error.code == base::Code::kIo);
+}
+
+// The next owner file says anew whose the folder is. False: another job was first.
+base::Result<bool> Renew(const job::RankPlan& plan) {
+  const base::Result<int64_t> claims = job::CountClaims(*plan.job.output.dir);
+  return claims ? Claim(plan, *claims + 1) : claims.error();
+}
+
 }  // namespace
 
 base::Status TakeOutput(const job::RankPlan& plan) {
   const std::string& directory = *plan.job.output.dir;
   const job::Claimant claimant{plan.site, plan.job_id, plan.ended_jobs};
+  bool is_renewed = false;
   for (int i = 0; i < kTries; ++i) {
     const base::Result<job::OutputFolder> folder = job::ReadWithOverlaps(directory);
+    if (!folder && !std::exchange(is_renewed, true) && MayRenew(plan, folder.error())) {
+      const base::Result<bool> renewed = Renew(plan);
+      if (!renewed) return renewed.error();
+      continue;
+    }
     if (!folder) return folder.error();
     if (IsOwn(plan, *folder)) return base::Ok{};
     if (const auto problem = job::CheckOutputFolder(plan.job, *folder, claimant))

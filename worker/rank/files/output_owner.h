@@ -7,8 +7,9 @@
 namespace trainctl::files {
 
 // Makes the folder where it is missing, and makes this job its owner, unless it is. Of two jobs
-// that try at once one succeeds. Errors: kConflict (whose the folder is, and what to do), kIo,
-// kInvalid.
+// that try at once one succeeds. An owner file that a crash has damaged is made anew by a later
+// attempt: the job has had the folder. Errors: kConflict (whose the folder is, and what to do),
+// kIo, kInvalid.
 base::Status TakeOutput(const job::RankPlan& plan);
 
 // Before each writing: the folder is still this job's. Errors as above.
