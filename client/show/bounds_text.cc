@@ -20,7 +20,7 @@ Json OrNull(const std::optional<int64_t>& bound) { return bound ? Json(*bound) :
 }  // namespace
 
 std::string BoundsText(const v1::UserPolicy& message) {
-  const job::UserPolicy policy = wire::FromWire(message);
+  const job::UserPolicy policy = wire::FromWire(message), usual;
   std::string text;
   const auto add = [&](const std::string& bound) { text += (text.empty() ? "" : ", ") + bound; };
   if (policy.max_running_devices)
@@ -28,9 +28,10 @@ std::string BoundsText(const v1::UserPolicy& message) {
   if (policy.max_queued_jobs)
     add(AtMost(*policy.max_queued_jobs, "job") + " that wait" + Now(message.waiting_jobs()));
   if (policy.max_leased_devices) add(AtMost(*policy.max_leased_devices, "device") + " leased");
+  if (policy.max_lease_seconds && policy.max_lease_seconds != usual.max_lease_seconds)
+    add("leases of at most " + base::SpellDuration(*policy.max_lease_seconds));
   if (policy.max_time_limit_seconds)
     add("time limits of at most " + base::SpellDuration(*policy.max_time_limit_seconds));
-  const job::UserPolicy usual;
   if (policy.min_priority > usual.min_priority || policy.max_priority < usual.max_priority) {
     add("priorities from " + std::to_string(policy.min_priority) + " to " +
         std::to_string(policy.max_priority));
@@ -46,6 +47,7 @@ Json BoundsRecord(const v1::UserPolicy& message) {
           {"max_queued_jobs", OrNull(policy.max_queued_jobs)},
           {"waiting_jobs", message.waiting_jobs()},
           {"max_leased_devices", OrNull(policy.max_leased_devices)},
+          {"max_lease_seconds", OrNull(policy.max_lease_seconds)},
           {"max_time_limit_seconds", OrNull(policy.max_time_limit_seconds)},
           {"min_priority", policy.min_priority},
           {"max_priority", policy.max_priority}};

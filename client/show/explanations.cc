@@ -299,7 +299,8 @@ stopped: LEASE_ENDED; trainctl resume goes on from there. Jobs without a lease r
 gets a device that is leased later if its time_limit, or its predicted time and half of it, ends
 before; one whose time nobody knows if the lease is an hour away. Whoever is still there is told
 ten minutes before the start, saves, is stopped half a minute before (PREEMPTED) and queues again.
-Leases go by the coordinator's wall clock. traincoordinator --lease-max bounds their length.
+Leases go by the coordinator's wall clock. The policy's max_lease_time bounds their length, 24 h
+where it is not said.
 )",
      "trainctl lease create lab2 --gpus 4 --for 3h"},
     {"constraints", "which devices and hosts will do for a job", kConstraintsAlso,

@@ -18,8 +18,9 @@ struct UserPolicy {
   std::optional<int64_t> max_queued_jobs;         // that wait at once
   std::optional<int64_t> max_time_limit_seconds;  // then each job has a time limit
   std::optional<int64_t> max_leased_devices;      // of all the user's leases, at any time
-  int64_t min_priority = 0;                       // of what a job may ask for
-  int64_t max_priority = 100;                     //
+  std::optional<int64_t> max_lease_seconds = 86'400;   // of one lease
+  int64_t min_priority = 0;                            // of what a job may ask for
+  int64_t max_priority = 100;                          //
   std::optional<int64_t> max_calls_per_second = 1000;  // of the API and the dashboard together
   int64_t max_call_burst = 10'000;                     // at once, before they are counted so
 

@@ -9,7 +9,6 @@ struct UserBounds {
   int64_t connections = 256;   // at once; users whose programs may be workers have no such bound
   int64_t streams = 128;       // at once: who watches jobs, or reads logs or metrics
   int64_t queued_jobs = 2000;  // that wait at once
-  int64_t lease_seconds = 86'400;  // of one lease
 };
 
 }  // namespace trainctl::auth

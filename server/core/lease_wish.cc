@@ -42,18 +42,24 @@ base::Status CheckLeaseName(const State& state, const std::string& name) {
                      LeaseText(FindLease(state, name)->row) + " is not over: choose another name"};
 }
 
-base::Status CheckLength(const State& state, int64_t length_us) {
-  const int64_t longest = state.options.longest_lease_us;
+// Beyond a year nobody's is longer, whatever the policy says.
+int64_t LongestLeaseUs(const State& state, const std::string& user) {
+  const auto seconds = state.options.policy.Of(user).max_lease_seconds;
+  return std::min(kFarthestLeaseUs, seconds ? *seconds * 1'000'000 : kFarthestLeaseUs);
+}
+
+base::Status CheckLength(const State& state, const std::string& user, int64_t length_us) {
+  const int64_t longest = LongestLeaseUs(state, user);
   if (length_us >= kShortestLeaseUs && length_us <= longest) return base::Ok{};
   const auto text = [](int64_t micros) { return base::FormatDuration(micros / 1'000'000); };
   return InvalidLease("a lease of " + text(std::max<int64_t>(0, length_us)) + ": expected from " +
                       text(kShortestLeaseUs) + " to " + text(longest) +
-                      ", which is the site's longest (traincoordinator --lease-max)");
+                      ", the longest that this site's policy grants");
 }
 
 // What is asked at all, whatever the site is.
 base::Status CheckWish(const State& state, const LeaseWish& wish, const Now& now) {
-  if (base::Status length = CheckLength(state, wish.length_us); !length) return length;
+  if (base::Status length = CheckLength(state, wish.user, wish.length_us); !length) return length;
   if (wish.devices < 1)
     return InvalidLease("a lease of " + Count(wish.devices) + ": expected at least 1");
   if (wish.start != 0 && wish.start < now.wall - kWholeMinute) {
@@ -293,10 +299,11 @@ base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease, 
     return base::Error{base::Code::kConflict, LeaseText(lease.row) + " is about to end, " +
                                                   UtcText(lease.row.end) + ": make another"};
   }
-  if (more_us <= 0 || more_us > state.options.longest_lease_us)
-    return CheckLength(state, std::max<int64_t>(0, more_us)).error();
+  const std::string& user = lease.row.user;
+  if (more_us <= 0 || more_us > LongestLeaseUs(state, user))
+    return CheckLength(state, user, std::max<int64_t>(0, more_us)).error();
   const base::WallMicros end = lease.row.end + more_us;
-  if (base::Status length = CheckLength(state, end - lease.row.start); !length)
+  if (base::Status length = CheckLength(state, user, end - lease.row.start); !length)
     return length.error();
   for (const std::string& worker : lease.row.workers) {
     const Lease* other = LeaseBetween(state, worker, lease.row.end, end, lease.row.id);
@@ -305,10 +312,8 @@ base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease, 
                                                   " has it from " + UtcText(other->row.start)};
   }
   const auto devices = static_cast<int64_t>(lease.row.workers.size());
-  if (base::Status quota =
-          CheckQuota(state, lease.row.user, devices, lease.row.end, end, lease.row.id);
-      !quota)
-    return quota.error();
+  const base::Status quota = CheckQuota(state, user, devices, lease.row.end, end, lease.row.id);
+  if (!quota) return quota.error();
   return end;
 }
 

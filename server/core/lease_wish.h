@@ -16,7 +16,7 @@ constexpr int64_t kFarthestLeaseUs = int64_t{366} * 86'400 * 1'000'000;  // from
 struct LeaseWish {
   int64_t devices = 1;
   std::string host;            // empty: any
-  std::string user;            // whose it will be; FindBlock asks for anybody
+  std::string user;            // whose it will be
   std::string model;           // part of the devices' name ("H200"); empty: any
   base::WallMicros start = 0;  // 0: now; of FindBlock: not before
   int64_t length_us = 0;

@@ -22,6 +22,7 @@ constexpr int64_t kMostOfAnything = 1'000'000;
 constexpr int64_t kMostPriority = 100;
 constexpr int64_t kMostSeconds = int64_t{366} * 86'400;
 constexpr int64_t kLeastHalfLife = 60;
+constexpr int64_t kLeastLease = 120;
 constexpr int64_t kLeastRetention = 3600;
 constexpr std::string_view kEveryone = "*";
 
@@ -90,9 +91,10 @@ class PolicyReader {
   }
 
   void ReadUser(const JsonNode& node, std::string_view name, UserPolicy* user) {
-    static constexpr std::array<std::string_view, 8> kKeys = {
-        "max_running_devices", "max_queued_jobs",    "min_priority",         "max_priority",
-        "max_time_limit",      "max_leased_devices", "max_calls_per_second", "max_call_burst"};
+    static constexpr std::array<std::string_view, 9> kKeys = {
+        "max_running_devices", "max_queued_jobs",      "min_priority",
+        "max_priority",        "max_time_limit",       "max_leased_devices",
+        "max_lease_time",      "max_calls_per_second", "max_call_burst"};
     const std::string path = "users." + base::Excerpt(std::string(name), job::kShownValueBytes);
     if (!CheckKeys(node, path, kKeys)) return;
     const auto bound = [&](const char* key, std::optional<int64_t>* value) {
@@ -120,11 +122,15 @@ class PolicyReader {
                               std::to_string(user->max_priority),
                           "min_priority to be at most max_priority", ""});
     }
-    const JsonNode* limit = node.Find("max_time_limit");
-    if (limit == nullptr) return;
-    user->max_time_limit_seconds.reset();
-    if (!limit->Is(JsonNode::Type::kNull))
-      user->max_time_limit_seconds = ReadTime(*limit, path + ".max_time_limit", 1, "\"24h\"");
+    const auto time = [&](const char* key, int64_t least, std::optional<int64_t>* value) {
+      const JsonNode* found = node.Find(key);
+      if (found == nullptr) return;
+      value->reset();
+      if (!found->Is(JsonNode::Type::kNull))
+        *value = ReadTime(*found, path + "." + key, least, "\"24h\"");
+    };
+    time("max_time_limit", 1, &user->max_time_limit_seconds);
+    time("max_lease_time", kLeastLease, &user->max_lease_seconds);
   }
 
   void ReadFairShare(const JsonNode& share, SitePolicy* policy) {

@@ -48,14 +48,13 @@ struct Options {
   int64_t lease_warning_us = 600'000'000;  // jobs are told so long before a lease ends them
   int64_t lease_grace_us = 30'000'000;     // before that moment they are stopped: time to save
   int64_t lease_clearance_us = job::kLeaseClearanceMicros;
-  int64_t longest_lease_us = 86'400'000'000;  //
-  int64_t max_leases = 1000;                  // that are not over
-  int64_t max_leases_of_user = 20;            // of those; operators may have more
-  int64_t preemption_grace_us = 25'000'000;   // who gives way to another job: time to save
-  int64_t failure_grace_us = 1'000'000;       // a rank failed or hangs: the others can't go on
-  int64_t max_inspections = 3;                // of a job before it is placed, while nobody looks
-  int64_t max_inspecting = 4;                 // jobs at once
-  int64_t max_inspecting_of_user = 2;         //
+  int64_t max_leases = 1000;                 // that are not over
+  int64_t max_leases_of_user = 20;           // of those; operators may have more
+  int64_t preemption_grace_us = 25'000'000;  // who gives way to another job: time to save
+  int64_t failure_grace_us = 1'000'000;      // a rank failed or hangs: the others can't go on
+  int64_t max_inspections = 3;               // of a job before it is placed, while nobody looks
+  int64_t max_inspecting = 4;                // jobs at once
+  int64_t max_inspecting_of_user = 2;        //
   SlownessPolicy slowness{};
   SitePolicy policy{};
   std::optional<base::WallMicros> lent_until{};  // loan.h; nullopt: the devices are the site's own

@@ -91,7 +91,6 @@ base::Result<core::SitePolicy> PolicyOf(const Options& options) {
 
 core::Options OptionsOf(const Options& options, core::SitePolicy policy) {
   return {.max_queued_jobs_of_user = options.bounds.queued_jobs,
-          .longest_lease_us = options.bounds.lease_seconds * 1'000'000,
           .policy = std::move(policy),
           .lent_until = options.lent_until};
 }

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "common/base/size.h"
 #include "common/base/version.h"
 #include "common/peer/socket_owner.h"
 
@@ -142,17 +141,6 @@ base::Status ReadPolicy(const std::vector<std::string>& roles,
   return base::Ok{};
 }
 
-base::Status ReadLeaseMax(const std::string& text, int64_t* seconds) {
-  constexpr int64_t kLeast = 120, kMost = 366 * 86'400;
-  const std::optional<int64_t> parsed = base::ParseDuration(text);
-  if (!parsed || *parsed < kLeast || *parsed > kMost) {
-    return base::Error{base::Code::kInvalid, "--lease-max '" + text.substr(0, 256) +
-                                                 "': expected a time from 2min to 366d"};
-  }
-  *seconds = *parsed;
-  return base::Ok{};
-}
-
 }  // namespace
 
 std::optional<InitOptions> ParseInitOptions(int argc, const char* const* argv, int* exit_code) {
@@ -225,12 +213,9 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
       ->expected(1)
       ->take_all();
   AddBounds(&app, &options);
-  std::string lease_max = base::SpellDuration(options.bounds.lease_seconds);
-  app.add_option("--lease-max", lease_max, "The longest lease, such as 3h")
-      ->type_name("TIME")
-      ->capture_default_str();
   app.add_option("--policy", options.policy_file,
-                 "A file with what this site grants its users: quotas, priorities, fair share. "
+                 "A file with what this site grants its users: quotas, priorities, leases, fair "
+                 "share. "
                  "Read once, at the start")
       ->type_name("FILE");
   int64_t lent_until = 0;
@@ -245,8 +230,7 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
   if (options.dashboard_file.empty() && !options.dashboard.empty() && !options.address_file.empty())
     options.dashboard_file =
         std::filesystem::path(options.address_file).replace_filename("dashboard.addr");
-  base::Status policy = ReadPolicy(roles, workers, &options.policy);
-  if (policy) policy = ReadLeaseMax(lease_max, &options.bounds.lease_seconds);
+  const base::Status policy = ReadPolicy(roles, workers, &options.policy);
   if (policy) return options;
   std::cerr << "traincoordinator: " << policy.error().message << std::endl;
   *exit_code = 2;

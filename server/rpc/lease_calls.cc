@@ -48,7 +48,8 @@ void CoordinatorService::FindLease(UnaryCall& call, const v1::FindLeaseRequest* 
                                    v1::FindLeaseResponse* response) {
   AskLoop<core::LeaseBlock>(
       {call}, [=] { return DecodeWish(request->wish()); },
-      [this](const Permit&, const core::LeaseWish& wish, auto answer) {
+      [this](const Permit& permit, core::LeaseWish wish, auto answer) {
+        wish.user = permit.caller.name;
         answer(backend_.coordinator.FindLeaseBlock(wish));
       },
       [response](const core::LeaseBlock& block) {

@@ -124,6 +124,21 @@ TEST_F(PolicyTrainctlTest, AUserSeesWhatTheSiteGrants) {
   EXPECT_EQ(bounds["max_time_limit_seconds"], 86'400);
   EXPECT_EQ(bounds["max_priority"], 60);
   EXPECT_EQ(bounds["max_leased_devices"], Json());
+  EXPECT_EQ(bounds["max_lease_seconds"], 86'400);
+}
+
+TEST_F(PolicyTrainctlTest, APolicyBoundsHowLongALeaseMayBe) {
+  site_.RestartUnder(R"({"users": {"*": {"max_lease_time": "2h"}}})");
+  EXPECT_NE(Trainctl(site_, {"workers"}).out.find("leases of at most 2h"), std::string::npos);
+  for (const std::vector<std::string> verb : {{"create", "lab"}, {"find"}}) {
+    std::vector<std::string> words = {"lease"};
+    words.insert(words.end(), verb.begin(), verb.end());
+    words.insert(words.end(), {"--gpus", "1", "--for", "3h"});
+    const Ended refused = Trainctl(site_, words);
+    EXPECT_EQ(refused.code, client::kExitUsage) << verb.front();
+    EXPECT_NE(refused.err.find("the longest that this site's policy grants"), std::string::npos)
+        << refused.err;
+  }
 }
 
 // What a site begins with takes what it ships.

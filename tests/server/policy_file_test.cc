@@ -29,9 +29,9 @@ TEST(PolicyFile, WhatAUsersOwnEntrySaysGoesBeforeEverybodys) {
     "users": {
       "anna": {"max_running_devices": 16, "max_time_limit": null, "min_priority": 10},
       "*": {"max_running_devices": 8, "max_queued_jobs": 200, "max_priority": 60,
-            "max_time_limit": "24h", "max_leased_devices": 4, "max_calls_per_second": 50,
-            "max_call_burst": 200},
-      "ops": {"max_calls_per_second": null}
+            "max_time_limit": "24h", "max_leased_devices": 4, "max_lease_time": "3h",
+            "max_calls_per_second": 50, "max_call_burst": 200},
+      "ops": {"max_calls_per_second": null, "max_lease_time": null}
     },
     "fair_share": {"half_life": "7d"},
     "preemption": {"min_run_time": "5min"},
@@ -44,6 +44,7 @@ TEST(PolicyFile, WhatAUsersOwnEntrySaysGoesBeforeEverybodys) {
   EXPECT_EQ(anna.max_running_devices, 16);
   EXPECT_EQ(anna.max_queued_jobs, 200);
   EXPECT_EQ(anna.max_leased_devices, 4);
+  EXPECT_EQ(anna.max_lease_seconds, 3 * 3600);
   EXPECT_EQ(policy->max_queued_jobs, 100'000);
   EXPECT_EQ(anna.min_priority, 10);
   EXPECT_EQ(anna.max_priority, 60);
@@ -54,6 +55,7 @@ TEST(PolicyFile, WhatAUsersOwnEntrySaysGoesBeforeEverybodys) {
   EXPECT_EQ(anna.max_calls_per_second, 50);
   EXPECT_EQ(anna.max_call_burst, 200);
   EXPECT_EQ(policy->Of("ops").max_calls_per_second, std::nullopt);
+  EXPECT_EQ(policy->Of("ops").max_lease_seconds, std::nullopt);
   EXPECT_EQ(nobody.max_running_devices, std::nullopt);
   EXPECT_EQ(nobody.max_priority, 100);
   EXPECT_EQ(policy->half_life_us, int64_t{7} * 86'400 * 1'000'000);
@@ -104,6 +106,7 @@ TEST(PolicyFile, OfAnEmptyPolicyCallsAndTheQueueAloneAreBound) {
   EXPECT_EQ(policy->Of("anna").max_running_devices, std::nullopt);
   EXPECT_EQ(policy->Of("anna").max_queued_jobs, std::nullopt);
   EXPECT_EQ(policy->Of("anna").max_leased_devices, std::nullopt);
+  EXPECT_EQ(policy->Of("anna").max_lease_seconds, 86'400);
   EXPECT_EQ(policy->max_queued_jobs, 10'000);
   EXPECT_EQ(policy->Of("anna").max_calls_per_second, 1000);
   EXPECT_EQ(policy->Of("anna").max_call_burst, 10'000);
@@ -113,10 +116,11 @@ TEST(PolicyFile, OfAnEmptyPolicyCallsAndTheQueueAloneAreBound) {
 }
 
 TEST(PolicyFile, AKeyThatIsNotKnownIsNamedWithItsLineAndTheNearestOne) {
-  EXPECT_EQ(FaultOf("{\n\"users\": {\n\"anna\": {\"max_runing_devices\": 4}}}"),
-            "policy.json:3: users.anna.max_runing_devices: expected one of max_running_devices, "
-            "max_queued_jobs, min_priority, max_priority, max_time_limit, max_leased_devices, "
-            "max_calls_per_second, max_call_burst; did you mean 'max_running_devices'?");
+  EXPECT_EQ(
+      FaultOf("{\n\"users\": {\n\"anna\": {\"max_runing_devices\": 4}}}"),
+      "policy.json:3: users.anna.max_runing_devices: expected one of max_running_devices, "
+      "max_queued_jobs, min_priority, max_priority, max_time_limit, max_leased_devices, "
+      "max_lease_time, max_calls_per_second, max_call_burst; did you mean 'max_running_devices'?");
   EXPECT_THAT(FaultOf(R"({"user": {}})"),
               HasSubstr("policy.json:1: user: expected one of users, fair_share, preemption, "
                         "max_queued_jobs, retention; did you mean 'users'?"));

@@ -362,7 +362,10 @@ std::string Scenario::MakeLease(const Words& all) {
 
 std::string Scenario::Block(const Words& all) const {
   Words words = all;
-  const auto block = FindBlock(state_, MakeWish(TakeSettings(&words), now_), now_);
+  const Settings settings = TakeSettings(&words);
+  LeaseWish wish = MakeWish(settings, now_);
+  wish.user = Get(settings, "user", "");
+  const auto block = FindBlock(state_, wish, now_);
   if (!block) return "refused: " + block.error().message + "\n";
   return "free from " + UtcText(block->start) + ": " + Join(block->workers, 0) + "\n";
 }

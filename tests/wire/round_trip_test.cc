@@ -6,6 +6,7 @@
 #include "common/wire/earlier_runs.h"
 #include "common/wire/output_removal.h"
 #include "common/wire/samples.h"
+#include "common/wire/user_policy.h"
 #include "proto/trainctl.pb.h"
 #include "tests/wire/any_message.h"
 
@@ -48,6 +49,14 @@ TEST(RoundTrip, OfADevicesFaultsEachXidOnceAndNotTooMany) {
 
 RC_GTEST_PROP(RoundTrip, OfAHostsSample, ()) {
   const auto message = Filled<v1::HostSample>();
+  RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
+}
+
+RC_GTEST_PROP(RoundTrip, OfWhatAUserMayHave, ()) {
+  auto message = Filled<v1::UserPolicy>();
+  message.clear_user();  // whose it is, and what is taken of it, others say
+  message.clear_held_devices();
+  message.clear_waiting_jobs();
   RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
 }
 
