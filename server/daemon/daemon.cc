@@ -28,18 +28,26 @@ namespace {
 // A worker that lost its stream comes back within.
 constexpr int64_t kReturnMicros = 3'000'000;
 
+std::string LogsOf(const std::string& directory) { return directory + "/logs"; }
+
+// By the logs: jobs have run there.
+store::Site SiteIn(const std::string& directory) {
+  std::error_code error;
+  const bool has_logs = !std::filesystem::is_empty(LogsOf(directory), error) && !error;
+  return has_logs ? store::Site::kGoesOn : store::Site::kMayBeNew;
+}
+
 // A site whose database was lost would start anew: its next jobs would take the ids, logs and ranks
 // of the old ones.
-base::Status CheckNothingLost(const std::string& directory) {
-  const std::string database = store::DatabasePath(directory), logs = directory + "/logs";
-  std::error_code missing, no_logs;
+base::Status CheckNothingLost(const std::string& directory, store::Site site) {
+  const std::string database = store::DatabasePath(directory), logs = LogsOf(directory);
+  std::error_code missing;
   const bool has_database = std::filesystem::file_size(database, missing) > 0 && !missing;
-  const bool has_logs = !std::filesystem::is_empty(logs, no_logs) && !no_logs;
-  if (has_database || !has_logs) return base::Ok{};
-  return base::Error{base::Code::kConflict,
-                     database + " is missing or empty, though " + logs +
-                         " has logs of jobs: put the database back; to start a new site, move " +
-                         logs + " away"};
+  if (has_database || site == store::Site::kMayBeNew) return base::Ok{};
+  return base::Error{base::Code::kConflict, database + " is missing or empty, though " + logs +
+                                                " has logs of jobs: put the database back" +
+                                                store::HowToRestore(directory) +
+                                                "; to start a new site, move " + logs + " away"};
 }
 
 base::Status WriteAddress(const std::string& file, const std::string& address) {
@@ -115,7 +123,7 @@ struct Daemon::Parts {
         rate(clock, RatesOf(policy)),
         store(std::make_unique<MeteredStore>(std::move(store_), meters)),
         own_reader(std::move(loop_reader)),
-        logs(options.directory + "/logs"),
+        logs(LogsOf(options.directory)),
         reads(loop, std::move(reader)),
         coordinator({loop, clock, *store, *own_reader, reads, logs, log,
                      OptionsOf(options, std::move(policy))}),
@@ -183,14 +191,15 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
                                                     const base::Clock& clock, EventLog& log) {
   auto addresses = AddressesOf(options);
   if (!addresses) return addresses.error();
-  const base::Status nothing_lost = CheckNothingLost(options.directory);
+  const store::Site site = SiteIn(options.directory);
+  const base::Status nothing_lost = CheckNothingLost(options.directory, site);
   if (!nothing_lost) return nothing_lost.error();
   auto policy = PolicyOf(options);
   if (!policy) return policy.error();
   auto keys = KeysOf(options, clock, log);
   if (!keys) return keys.error();
   const auto place = options.lent_until ? store::Place::kAnywhere : store::Place::kLocal;
-  auto store = store::OpenSqliteStore(options.directory, place);
+  auto store = store::OpenSqliteStore(options.directory, place, site);
   if (!store) return store.error();
   auto loop_reader = store::OpenSqliteReader(options.directory);
   if (!loop_reader) return loop_reader.error();

@@ -84,6 +84,7 @@ std::string FindFaultOfLeases(const core::StoredState& state) {
 }  // namespace
 
 std::string FindFault(const core::StoredState& state) {
+  if (state.site.empty()) return "it has no site id";
   std::set<std::string> workers, taken;
   for (const core::WorkerRow& worker : state.workers) {
     if (!workers.insert(worker.name).second) return "worker '" + worker.name + "' is there twice";

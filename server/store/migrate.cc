@@ -11,13 +11,6 @@ namespace {
 
 constexpr int64_t kHighestVersion = 10'000;  // no program ever gets there
 
-int64_t ReadVersion(Database& database) {
-  Statement statement(database, "PRAGMA user_version");
-  int64_t version = 0;
-  while (statement.Next()) statement.Get(version);
-  return version;
-}
-
 // Whole or not at all: a backup under its name is complete.
 base::Status KeepCopy(Database& database, int64_t version) {
   const std::string target = database.path() + ".v" + std::to_string(version) + ".bak";
@@ -41,8 +34,15 @@ base::Status Upgrade(Database& database, const char* migration, int64_t version)
 
 }  // namespace
 
+int64_t SchemaVersion(Database& database) {
+  Statement statement(database, "PRAGMA user_version");
+  int64_t version = 0;
+  while (statement.Next()) statement.Get(version);
+  return version;
+}
+
 base::Status Migrate(Database& database, Migrations migrations, Before before) {
-  const int64_t version = ReadVersion(database);
+  const int64_t version = SchemaVersion(database);
   const auto target = static_cast<int64_t>(migrations.size());
   if (base::Status status = database.TakeStatus(); !status.ok()) return status;
   if (version < 0 || version > kHighestVersion) {

@@ -52,17 +52,40 @@ class SqliteStore : public Store {
   PointThinner thinner_;
 };
 
+// SQLite takes a database whose log was removed for whole: what was in the log alone is gone.
+base::Status CheckTables(Database& database, const std::string& directory) {
+  const int64_t version = SchemaVersion(database);
+  if (const base::Status read = database.TakeStatus(); !read) return read;
+  if (version != 0) return base::Ok{};
+  const std::string& path = database.path();
+  return base::Error{base::Code::kConflict,
+                     path + " has no tables, though this site has had jobs: what it had was in " +
+                         path + "-wal, which is missing or empty; put that back" +
+                         HowToRestore(directory)};
+}
+
 }  // namespace
+
+std::string HowToRestore(const std::string& directory) {
+  const std::string path = DatabasePath(directory);
+  return ", or move " + path + "* away and begin with a copy that trainctl admin backup has " +
+         "written: traincoordinator restore --from COPY --dir " + directory;
+}
 
 std::string DatabasePath(const std::string& directory) { return directory + "/coordinator.db"; }
 
-base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& directory, Place place) {
+base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& directory, Place place,
+                                                     Site site) {
   base::Status folder = PrepareFolder(directory, place);
   if (!folder.ok()) return folder.error();
   auto lock = LockFile::Take(LockPath(directory));
   if (!lock.ok()) return lock.error();
   auto database = Database::Open(DatabasePath(directory), Database::Mode::kWrite);
   if (!database.ok()) return database.error();
+  if (site == Site::kGoesOn) {
+    const base::Status has_tables = CheckTables(**database, directory);
+    if (!has_tables.ok()) return has_tables.error();
+  }
   base::Status migrated = Migrate(**database, Schema());
   if (!migrated.ok()) return migrated.error();
   auto store = std::make_unique<SqliteStore>(std::move(*lock), std::move(*database));

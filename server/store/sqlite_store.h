@@ -21,15 +21,22 @@ namespace trainctl::store {
 
 std::string DatabasePath(const std::string& directory);  // <directory>/coordinator.db
 
+// ", or …": what else helps where the database is lost, for people.
+std::string HowToRestore(const std::string& directory);
+
 // Where the folder may lie. kAnywhere is for a site that moves from host to host: its file system
 // must keep locks, and one host at a time has the folder.
 enum class Place { kLocal, kAnywhere };
 
+// kGoesOn: it has had jobs, so that a database without tables has lost them.
+enum class Site { kMayBeNew, kGoesOn };
+
 // The database, made where it is missing (the folder too). kConflict: another coordinator has it,
-// with its pid. kInvalid: a network file system, or a file of a newer version. kExhausted, kIo as
-// Store (a damaged file, too).
+// with its pid, or it has lost its tables. kInvalid: a network file system, or a file of a newer
+// version. kExhausted, kIo as Store (a damaged file, too).
 base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& directory,
-                                                     Place place = Place::kLocal);
+                                                     Place place = Place::kLocal,
+                                                     Site site = Site::kMayBeNew);
 
 // The store must be open, here or in another process. kNotFound, kIo.
 base::Result<std::unique_ptr<Reader>> OpenSqliteReader(const std::string& directory);

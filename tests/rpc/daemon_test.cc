@@ -66,6 +66,38 @@ TEST(Daemon, AnEmptiedDatabaseIsNoNewSite) {
   site.Start();
 }
 
+// All that it had was in the log, and SQLite takes what is left for a new database.
+TEST(Daemon, ADatabaseWhoseLogWasRemovedIsNoNewSite) {
+  TestSite site;
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  site.Submit("logs");
+  const job::RankKey rank = worker.Start();
+  worker.Log(rank, 0, "one\n");
+  worker.WaitForLogAck(rank, 4);
+  const TemporaryFolder folder;
+  std::filesystem::copy(site.directory() + "/logs", folder.path() + "/logs",
+                        std::filesystem::copy_options::recursive);
+  std::filesystem::copy(site.directory() + "/coordinator.db", folder.path());
+  const base::SystemClock clock;
+  QuietLog log;
+  coordinator::Options options;
+  options.listen = "127.0.0.1:0";
+  options.directory = folder.path();
+  for (const char* start : {"first", "second"}) {
+    const auto started = coordinator::Daemon::Start(options, clock, log);
+    ASSERT_FALSE(started.ok()) << start;
+    EXPECT_EQ(started.error().code, base::Code::kConflict);
+    for (const char* words :
+         {"coordinator.db has no tables", "coordinator.db-wal, which is missing",
+          "traincoordinator restore --from COPY --dir "})
+      EXPECT_NE(started.error().message.find(words), std::string::npos) << started.error().message;
+  }
+  std::filesystem::remove_all(folder.path() + "/logs");
+  EXPECT_TRUE(coordinator::Daemon::Start(options, clock, log).ok())
+      << "nothing says that it had jobs";
+}
+
 TEST(Daemon, ATakenPortIsRefused) {
   TestSite site;
   const TemporaryFolder folder;

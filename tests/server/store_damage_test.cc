@@ -114,6 +114,7 @@ TEST(StoreDamage, RowsThatContradictEachOtherAreSaidToBeDamage) {
       "UPDATE job_status SET state = 'RUNNING' WHERE job = 2",
       "UPDATE attempts SET stop_rank = 77 WHERE attempt = 2",
       "UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'jobs'",
+      "DELETE FROM site",
   };
   for (const std::string& damage : damages) {
     TemporaryFolder folder;
