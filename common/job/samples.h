@@ -36,6 +36,8 @@ struct HostSample {
   int64_t memory_used_bytes = 0;
   int64_t memory_total_bytes = 0;
   double cpus = 0;  // that cpu_percent is of: cores, or the quota in cores; 0: not known
+  // Why what ranks say can't be written to the worker's own folder; empty: it can.
+  std::string trouble = {};
 };
 
 }  // namespace trainctl::job

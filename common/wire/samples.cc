@@ -56,6 +56,7 @@ v1::HostSample ToWire(const job::HostSample& sample) {
   message.set_memory_used_bytes(sample.memory_used_bytes);
   message.set_memory_total_bytes(sample.memory_total_bytes);
   message.set_cpus(sample.cpus);
+  message.set_trouble(sample.trouble);
   return message;
 }
 
@@ -63,7 +64,8 @@ job::HostSample FromWire(const v1::HostSample& message) {
   return {.cpu_percent = message.cpu_percent(),
           .memory_used_bytes = message.memory_used_bytes(),
           .memory_total_bytes = message.memory_total_bytes(),
-          .cpus = message.cpus()};
+          .cpus = message.cpus(),
+          .trouble = message.trouble().substr(0, kMaxTextBytes)};
 }
 
 }  // namespace trainctl::wire

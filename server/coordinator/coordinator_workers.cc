@@ -125,6 +125,18 @@ void Coordinator::WorkerSampled(const WorkerChannel& channel, const std::string&
   loads_.Add(worker, device, host, now);
   session->device = device;
   session->host = host;
+  NoteTrouble(worker, host.trouble);
+}
+
+// Each heartbeat says it: what has not changed is no event.
+void Coordinator::NoteTrouble(const std::string& worker, const std::string& trouble) {
+  const auto known = state_.workers.find(worker);
+  if (known == state_.workers.end() || known->second.trouble == trouble) return;
+  if (trouble.empty())
+    parts_.log.Info("host_trouble_over", {{"worker", worker}});
+  else
+    parts_.log.Warning("host_trouble", {{"worker", worker}, {"trouble", trouble}});
+  Apply(core::HostTroubled{worker, trouble});
 }
 
 void Coordinator::WorkerDeviceChanged(const WorkerChannel& channel,

@@ -107,6 +107,13 @@ struct DeviceFaultsTold {
   std::vector<job::DeviceFault> faults;
 };
 
+// Whether the worker can write its own folder, when that changes. Until it can, what its rank says
+// is held in memory there, up to a bound.
+struct HostTroubled {
+  std::string worker;
+  std::string trouble;  // why it can't; empty: it can
+};
+
 // What became of InspectJob. kInvalid: the worker looked, and can't read the model or the data;
 // other errors: nobody looked.
 struct JobInspected {
@@ -162,6 +169,6 @@ struct Tick {};
 using Event = std::variant<JobsSubmitted, CancelRequested, JobsRemoved, WorkerHello,
                            WorkerStreamLost, WorkerFenced, WorkerRemoved, DevicesDrained,
                            DevicesUndrained, LeaseMade, LeaseExtended, LeaseDeleted, RankReported,
-                           DeviceStateChanged, DeviceFaultsTold, JobInspected, Tick>;
+                           DeviceStateChanged, DeviceFaultsTold, HostTroubled, JobInspected, Tick>;
 
 }  // namespace trainctl::core

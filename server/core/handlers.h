@@ -20,6 +20,7 @@ void Handle(Turn& turn, const LeaseExtended& event);       // lease_events.cc
 void Handle(Turn& turn, const LeaseDeleted& event);        // lease_events.cc
 void Handle(Turn& turn, const DeviceStateChanged& event);  // workers.cc
 void Handle(Turn& turn, const DeviceFaultsTold& event);    // faults.cc
+void Handle(Turn& turn, const HostTroubled& event);        // workers.cc
 void Handle(Turn& turn, const RankReported& event);        // reports.cc
 void Handle(Turn& turn, const JobInspected& event);        // inspect.cc
 void Handle(Turn& turn, const Tick& event);                // deadlines.cc

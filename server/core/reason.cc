@@ -115,18 +115,33 @@ std::string StopReason(const State& state, const LiveAttempt& attempt) {
   return "";
 }
 
+// "host a: no space left on /var/lib/trainctl: reports wait".
+std::string TroubleText(const State& state, const LiveAttempt& attempt) {
+  for (const Rank& rank : attempt.ranks) {
+    const Worker& worker = state.workers.at(rank.row.worker);
+    if (worker.trouble.empty() || !worker.connected || rank.row.proof != Proof::kNone) continue;
+    return "host " + rank.row.host + ": " + worker.trouble + ": reports wait";
+  }
+  return "";
+}
+
+std::string LiveReason(const State& state, const Job& job, const Now& now) {
+  switch (job.status.state) {
+    case job::JobState::kStarting:
+      return Join(StartReason(*job.attempt), LeaseWarning(state, job, now));
+    case job::JobState::kStopping: return StopReason(state, *job.attempt);
+    default: return RunReason(state, job, now);
+  }
+}
+
 }  // namespace
 
 std::string Reason(const State& state, const Job& job, const Now& now) {
   switch (job.status.state) {
     case job::JobState::kQueued: return WaitReason(state, job, now);
-    case job::JobState::kStarting:
-      return Join(StartReason(*job.attempt), LeaseWarning(state, job, now));
-    case job::JobState::kStopping: return StopReason(state, *job.attempt);
-    case job::JobState::kRunning: return RunReason(state, job, now);
     case job::JobState::kFinished: return "";
+    default: return Join(TroubleText(state, *job.attempt), LiveReason(state, job, now));
   }
-  return "";
 }
 
 }  // namespace trainctl::core

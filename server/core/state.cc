@@ -127,7 +127,8 @@ std::string WorkerReason(const State& state, const Worker& worker) {
   const std::string drained = drain == nullptr ? "" : "drained" + DrainText(*drain);
   const SlowRow* slow = SlownessOf(state, worker.row.name);
   const std::string slowness = slow == nullptr ? "" : SlownessText(*slow);
-  for (const std::string& other : {drained, dirty, slowness, WhoLeases(state, worker)}) {
+  const std::string trouble = worker.connected ? worker.trouble : "";
+  for (const std::string& other : {drained, dirty, trouble, slowness, WhoLeases(state, worker)}) {
     if (!text.empty() && !other.empty()) text += "; ";
     text += other;
   }

@@ -197,6 +197,7 @@ struct Worker {
   base::SteadyMicros clean_since = 0;  // of those: its process's first Hello
   std::string incarnation;             // of that process; empty: unknown
   job::HostRules rules;                // as it said last; none before its first Hello
+  std::string trouble;                 // as of HostTroubled
 };
 
 // Who looks at a job, for whom, since when.

@@ -124,4 +124,11 @@ void Handle(Turn& turn, const DeviceStateChanged& event) {
   EndAttemptIfSettled(turn, *job);
 }
 
+void Handle(Turn& turn, const HostTroubled& event) {
+  const auto found = turn.state.workers.find(event.worker);
+  if (found == turn.state.workers.end()) return;
+  found->second.trouble = event.trouble;
+  if (const Job* job = HolderJob(turn.state, found->second)) turn.changed.insert(job->row.id);
+}
+
 }  // namespace trainctl::core

@@ -10,6 +10,10 @@
 
 #include "common/job/job_json.h"
 #include "common/rank/rank_json.h"
+#include "common/wire/samples.h"
+#include "server/core/restore.h"
+#include "server/core/step.h"
+#include "server/rpc/worker_messages.h"
 #include "tests/agent/agent_fixture.h"
 #include "tests/shim/mounts.h"
 #include "worker/agent/rank_records.h"
@@ -187,6 +191,44 @@ TEST_F(AgentHangTest, AFullDiskMakesTheWorkerUnableUntilThereIsRoom) {
   EXPECT_TRUE(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).worker_fault);
   disk.Empty();
   await_word(true);
+  StopAgent();
+}
+
+// From the shim that can't write, by the worker's heartbeat, to what the scheduler says of the job.
+TEST_F(AgentHangTest, AFullDiskUnderARunningRankIsSaidUntilThereIsRoom) {
+  std::filesystem::create_directories(options_.directory);
+  const SmallDisk disk(options_.directory, 2048);
+  if (!disk.mounted()) GTEST_SKIP() << "no file system can be mounted here";
+  core::State state = core::Restore({}, {}, {1, 1});
+  const auto hear = [&] {
+    const v1::Heartbeat heartbeat = coordinator_.told().last_heartbeat;
+    core::Step(state, core::HostTroubled{options_.name, wire::FromWire(heartbeat.host()).trouble},
+               {2, 2});
+    return core::WorkerReason(state, state.workers.at(options_.name));
+  };
+  const auto await_trouble = [this](bool is_there) {
+    const int64_t before = coordinator_.told().heartbeats;
+    coordinator_.Await(is_there ? "trouble" : "its end", [&](const auto& told) {
+      return told.heartbeats > before + 1 &&
+             told.last_heartbeat.host().trouble().empty() != is_there;
+    });
+  };
+  StartAgent();
+  coordinator_.Start(kRank0, Plan("started here; wait"));
+  AwaitStarted(kRank0);
+  core::Step(state, rpc::DecodeHello(coordinator_.told().hellos.back()).value(), {1, 1});
+  EXPECT_EQ(hear(), "");
+  disk.Fill();
+  await_trouble(true);
+  EXPECT_EQ(hear(), "no space left on " + options_.directory);
+  StopAgent();
+  StartAgent();
+  await_trouble(true);
+  disk.Empty();
+  await_trouble(false);
+  EXPECT_EQ(hear(), "");
+  coordinator_.Stop(kRank0, 0);
+  coordinator_.AwaitEnd(kRank0);
   StopAgent();
 }
 

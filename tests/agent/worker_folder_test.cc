@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include "common/base/file.h"
@@ -46,6 +47,12 @@ TEST_F(WorkerFolderTest, ADamagedRecordMakesItAnotherFolder) {
     ASSERT_TRUE(base::WriteFileAtomically(directory_ + "/worker.json", damage));
     EXPECT_EQ(TakeFolder(directory_, "two")->identity, "two") << damage;
   }
+}
+
+TEST(WhyUnwritable, SaysWhatIsUsedUp) {
+  EXPECT_EQ(WhyUnwritable("/w", ENOSPC), "no space left on /w");
+  EXPECT_EQ(WhyUnwritable("/w", EDQUOT), "the disk quota is used up on /w");
+  EXPECT_EQ(WhyUnwritable("/w", EIO), "cannot write /w: Input/output error");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "tests/peer/stranger.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/trainctl_site.h"
+#include "tests/rpc/training_job.h"
 #include "worker/agent/encode.h"
 
 namespace trainctl::rpc_test {
@@ -73,6 +74,22 @@ TEST_F(TrainctlTest, TopNamesWhoElseUsesADevice) {
   EXPECT_NE(top.find("pid 4711 python\\u001b[2J (bo)"), std::string::npos) << top;
   const Json workers = Json::parse(Run({"workers", "-o", "json"}).out)["workers"];
   EXPECT_EQ(workers[0]["gpu"]["foreign_processes"][0]["user"], "bo");
+}
+
+TEST_F(TrainctlTest, AWorkerThatCannotWriteItsFolderIsSaidWithItsJob) {
+  const std::string id = Train(site_, worker_, "held-up").id;
+  const std::string said = "host a: no space left on /var/lib/trainctl: reports wait";
+  const auto await_reason = [&](const std::string& reason) {
+    site_.WaitFor(id, [&](const v1::JobView& view) { return view.reason() == reason; });
+  };
+  worker_.Send(agent::EncodeHeartbeat({}, {.trouble = "no space left on /var/lib/trainctl"}));
+  await_reason(said);
+  EXPECT_NE(Run({"status"}).out.find(said), std::string::npos) << Run({"status"}).out;
+  for (const std::string verb : {"describe", "explain"})
+    EXPECT_NE(Run({verb, id}).out.find(said), std::string::npos) << Run({verb, id}).out;
+  EXPECT_NE(Run({"workers"}).out.find("no space left on"), std::string::npos);
+  worker_.Send(agent::EncodeHeartbeat({}, {}));
+  await_reason("");
 }
 
 TEST_F(TrainctlTest, ALabelOfAWorkerIsShownAndBindsJobs) {

@@ -272,6 +272,7 @@ std::string Scenario::Run(const std::string& line) {
   }
   if (verb == "device") return Device(words);
   if (verb == "faults") return Faults(words);
+  if (verb == "trouble") return Feed(HostTroubled{words.at(1), Join(words, 2)});
   if (verb == "inspected")
     return Feed(JobInspected{*base::ParseJobId(words.at(1)), words.at(2), MakeAnswer(words.at(3))});
   if (verb == "wait") return Wait(std::stoll(words.at(1)));

@@ -32,6 +32,7 @@
 //                               of it seq=N repeats a number; deadline OUTCOME MESSAGE: its worker
 //                               ended it so
 //   device NAME… free|dirty     the workers' word
+//   trouble NAME [WHY…]         why it can't write its own folder; without: it can again
 //   wait SECONDS                that many Ticks
 //   policy JSON                 it starts again with this policy (policy_file.h)
 //   restart                     the coordinator is killed and restored from its rows; all streams

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -48,9 +49,11 @@ TEST(LogFile, HoldsWhatTheDiskDoesNotTake) {
   LogFile log(missing, {});
   log.Append("held ");
   EXPECT_TRUE(log.stalled());
+  EXPECT_EQ(log.error(), ENOENT);
   std::filesystem::create_directory(missing);
   log.Append("and kept");
   EXPECT_FALSE(log.stalled());
+  EXPECT_EQ(log.error(), 0);
   EXPECT_EQ(log.Finish(), 0);
   EXPECT_EQ(ReadAll(missing), "held and kept");
 }

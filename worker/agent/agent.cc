@@ -326,7 +326,8 @@ void Agent::Pump() {
 }
 
 void Agent::Tick() {
-  const Usage usage = SampleUsage();
+  Usage usage = SampleUsage();
+  usage.host.trouble = Trouble();
   std::optional<RankSample> rank_sample;
   OwnProcesses own;
   for (const auto& [key, rank] : held_) {
@@ -345,6 +346,14 @@ void Agent::Tick() {
   CheckFaults();
   CheckDevice();
   Pump();
+}
+
+// What the disk refuses, its shim holds in memory: who waits for it is to know why.
+std::string Agent::Trouble() const {
+  for (const auto& [key, rank] : held_) {
+    if (rank->files_error() != 0) return WhyUnwritable(options_.directory, rank->files_error());
+  }
+  return "";
 }
 
 Usage Agent::SampleUsage() { return {device_.Sample(), host_sampler_.Sample()}; }

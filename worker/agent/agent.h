@@ -100,6 +100,7 @@ class Agent {
   void CheckFaults();
   void CheckDevice();
   DeviceUse Use();
+  std::string Trouble() const;
   Usage SampleUsage();
 
   boost::asio::io_context& io_;

@@ -89,6 +89,8 @@ class HeldRank {
   const job::RankKey& key() const { return key_; }
   const std::string& folder() const { return folder_; }
   bool running() const { return !end_; }
+  // As ShimKeeper's, while it runs.
+  int files_error() const { return running() ? keeper_.files_error() : 0; }
   const std::optional<shim::ExitRecord>& end() const { return end_; }
   // Ended, with nothing left of it.
   bool gone() const;

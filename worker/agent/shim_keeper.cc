@@ -130,6 +130,7 @@ bool ShimKeeper::Connect() {
   look_interval_ = kFirstLookInterval;
   ++connections_;
   lines_.Clear();
+  files_error_ = 0;
   writing_line_.clear();
   Write();
   return true;
@@ -151,6 +152,8 @@ void ShimKeeper::Read() {
 void ShimKeeper::Take(const std::string& line) {
   if (!rank_) rank_ = ReadPidRecord(folder_);
   if (shim::HasType(line, "exit")) said_exit_ = ParseExitRecord(line);
+  if (shim::HasType(line, "files"))
+    files_error_ = static_cast<int>(shim::NumberField(line, "error").value_or(0));
   if (shim::HasType(line, "terminating")) KillShimLater(grace_seconds_, patience_.ending);
 }
 

@@ -71,6 +71,9 @@ class ShimKeeper {
 
   static constexpr size_t kMaxWaiting = 64;
 
+  // The errno by which the disk refuses what the rank says; 0: it does not.
+  int files_error() const { return files_error_; }
+
  private:
   using Socket = boost::asio::local::stream_protocol::socket;
 
@@ -108,6 +111,7 @@ class ShimKeeper {
   double grace_seconds_ = 0;              // of the last terminate
   std::optional<shim::PidRecord> rank_;   // as it was read last
   std::optional<shim::ExitRecord> said_exit_;  // by the shim
+  int files_error_ = 0;                        // as it said last
   std::string note_;                           // for a record that this worker writes
   pid_t own_shim_ = 0;     // started by this process and not yet reaped; 0: none
   base::Descriptor lock_;  // of a folder whose shim is dead; none where it can't be made

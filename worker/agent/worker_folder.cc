@@ -96,4 +96,12 @@ base::Status OpenWayToRanks(const std::string& directory) {
   return base::Ok{};
 }
 
+std::string WhyUnwritable(const std::string& directory, int error) {
+  switch (error) {
+    case ENOSPC: return "no space left on " + directory;
+    case EDQUOT: return "the disk quota is used up on " + directory;
+    default: return "cannot write " + directory + ": " + std::strerror(error);
+  }
+}
+
 }  // namespace trainctl::agent

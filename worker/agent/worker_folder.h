@@ -28,4 +28,7 @@ base::Status KeepRanksFolder(const std::string& directory);
 // is there by no other name. kIo.
 base::Status OpenWayToRanks(const std::string& directory);
 
+// "no space left on /var/lib/trainctl/0", of the errno by which its disk refuses a write.
+std::string WhyUnwritable(const std::string& directory, int error);
+
 }  // namespace trainctl::agent

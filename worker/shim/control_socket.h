@@ -10,6 +10,8 @@
 // Shim → worker:
 //   {"type":"data","messages":n,"log_bytes":m}   how much there is in all; the data itself is read
 //                                                from the files
+//   {"type":"files","error":n}                   log or messages are held in memory, since the disk
+//                                                refuses them by that errno; 0: no more
 //   {"type":"terminating"}                       a terminate has come
 //   {"type":"exit", …}                           the shim ends, and this is what exit.json says
 // Folders whose path is longer than a socket's name may be (108 bytes) work: the name goes through

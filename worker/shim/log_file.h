@@ -35,6 +35,8 @@ class LogFile {
   int64_t Finish();
 
   bool stalled() const { return !held_.empty(); }
+  // The errno that keeps what is held from the disk; 0: nothing is held.
+  int error() const { return stalled() ? writer_.error() : 0; }
   // Bytes the rank ever wrote.
   int64_t end() const { return written_end_ + static_cast<int64_t>(held_.size()); }
 

@@ -50,19 +50,25 @@ std::vector<Segment> ListSegments(const std::string& folder, std::string_view pr
 
 bool SegmentWriter::Begin(int64_t start) {
   End();
-  file_ = base::Descriptor(::open(SegmentPath(folder_, prefix_, start).c_str(),
-                                  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  const int file = ::open(SegmentPath(folder_, prefix_, start).c_str(),
+                          O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  error_ = file < 0 ? errno : 0;
+  file_ = base::Descriptor(file);
   if (file_.open()) segments_.push_back({start, 0});
   return file_.open();
 }
 
 size_t SegmentWriter::Write(std::string_view bytes) {
   CHECK(open()) << prefix_;
+  error_ = 0;
   size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t written = ::write(file_.get(), bytes.data() + done, bytes.size() - done);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) break;
+    if (written <= 0) {
+      error_ = written < 0 ? errno : ENOSPC;
+      break;
+    }
     done += static_cast<size_t>(written);
   }
   segments_.back().bytes += static_cast<int64_t>(done);

@@ -42,6 +42,8 @@ class SegmentWriter {
   void Drop(size_t index);
 
   bool open() const { return file_.open(); }
+  // The errno of the last Begin or Write; 0: the operating system took it whole.
+  int error() const { return error_; }
   // Those that are kept, by start; the last is the open one.
   const std::vector<Segment>& segments() const { return segments_; }
   int64_t bytes() const;  // of all that are kept
@@ -50,6 +52,7 @@ class SegmentWriter {
   const std::string folder_;
   const std::string prefix_;
   base::Descriptor file_;
+  int error_ = 0;
   std::vector<Segment> segments_;
 };
 

@@ -163,8 +163,10 @@ void Shim::WaitForEvents() {
     control_->Read([this](std::string_view line) { Take(line); });
     control_->Flush();
   }
-  if (fds[1].revents && control_->Accept())
-    told_lines_ = -1;  // tell the new worker how much there is
+  if (fds[1].revents && control_->Accept()) {  // the new worker knows nothing yet
+    told_lines_ = -1;
+    told_error_ = 0;
+  }
 }
 
 // Until the next thing to do by itself; -1: there is none.
@@ -235,12 +237,20 @@ void Shim::Take(std::string_view line) {
 void Shim::Tell() {
   if (terminate_answer_due_ && control_->Send("{\"type\":\"terminating\"}"))
     terminate_answer_due_ = false;
+  TellOfFiles();
   if (told_lines_ == spool_.lines() && told_log_bytes_ == log_.end()) return;
   const std::string counts = "\"messages\":" + std::to_string(spool_.lines()) +
                              ",\"log_bytes\":" + std::to_string(log_.end());
   if (!control_->Send("{\"type\":\"data\"," + counts + "}")) return;
   told_lines_ = spool_.lines();
   told_log_bytes_ = log_.end();
+}
+
+void Shim::TellOfFiles() {
+  const int error = log_.stalled() ? log_.error() : spool_.error();
+  if (told_error_ == error) return;
+  if (control_->Send("{\"type\":\"files\",\"error\":" + std::to_string(error) + "}"))
+    told_error_ = error;
 }
 
 // The rank has not ended, and nobody has asked it to.

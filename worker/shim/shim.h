@@ -71,6 +71,7 @@ class Shim {
   void SendCommands();
   void Take(std::string_view line);
   void Tell();
+  void TellOfFiles();
   int PollTimeoutMs() const;
   bool Drains();
   void RetryFiles();
@@ -108,6 +109,7 @@ class Shim {
   bool terminate_answer_due_ = false;
   int64_t told_lines_ = -1;
   int64_t told_log_bytes_ = -1;
+  int told_error_ = 0;  // of the files
   ExitRecord exit_;
 };
 

@@ -52,6 +52,8 @@ class Spool {
   void Flush();
 
   bool stalled() const { return !pending_.empty(); }
+  // The errno that keeps what is held from the disk; 0: nothing is held.
+  int error() const { return stalled() ? writer_.error() : 0; }
   int64_t lines() const { return lines_; }
 
  private:
