@@ -18,9 +18,17 @@
 namespace trainctl::core {
 namespace {
 
+// The worker has not said yet what its device is, behind the rank's end: nobody has it but that
+// rank.
+bool OwesItsWord(const State& state, const Rank& rank, const Now& now) {
+  const Worker& worker = state.workers.at(rank.row.worker);
+  return worker.connected && !worker.holder && worker.word == DeviceWord::kUnknown &&
+         now.steady - rank.ended_steady < state.options.device_word_timeout_us;
+}
+
 // Each live attempt has all its devices, of one class; each device serves one attempt at most. One
 // that is being stopped may have given back those of ranks that have ended.
-void GangsAreWhole(const State& state) {
+void GangsAreWhole(const State& state, const Now& now) {
   std::map<std::string, job::RankKey> holders;
   for (const auto& [id, job] : state.live) {
     ASSERT_TRUE(job->attempt);
@@ -30,7 +38,11 @@ void GangsAreWhole(const State& state) {
     for (const Rank& rank : job->attempt->ranks) {
       const Worker& worker = state.workers.at(rank.row.worker);
       const bool may_be_given_back = rank.row.proof != Proof::kNone && job->attempt->row.stop;
-      if (may_be_given_back && worker.holder != rank.row.key) continue;
+      if (may_be_given_back && worker.holder != rank.row.key) {
+        ASSERT_FALSE(OwesItsWord(state, rank, now))
+            << Short(rank.row.key) << " has given back " << rank.row.worker << " too early";
+        continue;
+      }
       const auto [other, is_new] = holders.try_emplace(rank.row.worker, rank.row.key);
       ASSERT_TRUE(is_new) << rank.row.worker << " serves " << Short(rank.row.key) << " and "
                           << Short(other->second);
@@ -297,7 +309,7 @@ void Invariants::Check(const SimCluster& cluster) {
 }
 
 void Invariants::CheckState(const SimCluster& cluster) {
-  GangsAreWhole(cluster.state());
+  GangsAreWhole(cluster.state(), cluster.now());
   ExclusiveHostsAreTheirs(cluster.state());
   GroupsKeepTheirBounds(cluster.state());
   HeldIsCounted(cluster.state());
@@ -312,6 +324,8 @@ void Invariants::CheckState(const SimCluster& cluster) {
     kept_logs_.Check(cluster);
   }
   WorkersHaveTheirRanks(cluster);
+  WorkersHaveNoOthers(cluster);
+  FreeDevicesAreFree(cluster);
   NoJobIsLost(cluster);
   EachRequestIsOneSubmission(cluster);
   TerminalStatesStay(cluster);

@@ -29,7 +29,7 @@ SimCluster::SimCluster(uint64_t seed, Setting setting)
   options_.policy.preempt_after_us = kMinRunTime;
   options_.preemption_grace_us = 5'000'000;
   if (seed % 4 < 2) options_.policy.half_life_us = 300'000'000;
-  if (seed % 3 == 0) options_.policy.logs_after_us = 60'000'000;
+  if (seed % 3 == 0) options_.policy.logs_after_us = 20'000'000;
   options_.slowness.steps = 2;
   latest_wall_ = clock_.wall;
   store_.committed = [this](const store::Batch& batch) { Committed(batch); };
@@ -68,7 +68,9 @@ void SimCluster::Disturb(int64_t step) {
     for (int64_t i = 0; i < crowd; ++i) Deliver();
     return;
   }
-  if (dice < 740) return AdvanceRanks(true);
+  if (dice < 732) return AdvanceRanks(true);
+  if (dice < 737) return LoseWhatIsNew();
+  if (dice < 740) return LookForOldLogs();
   if (dice < 840) return Second();
   if (dice < 850) return AWhile();
   if (dice < 890) {
@@ -213,6 +215,7 @@ Actions SimCluster::StepAndCheck(State& state, const Event& event, const Now& at
   if (to_restore_) RestorePlain(state);
   const bool is_tick = std::holds_alternative<Tick>(event);
   const FailedOn failed_on = is_tick ? WhereTheyMayNotGo(state, stepped_) : FailedOn();
+  device_words_.Note(state, event);
   Actions actions = Step(state, event, at);
   TheyKeepAway(state, failed_on);
   if (setting_.on_step) setting_.on_step(event, actions);
@@ -230,6 +233,7 @@ Actions SimCluster::StepAndCheck(State& state, const Event& event, const Now& at
 
 void SimCluster::Loaded(const StoredState& stored) {
   stepped_ = ledger();
+  device_words_.Clear();
   to_restore_ = stored;
   loaded_at_ = now();
   ticked_at_.reset();
@@ -255,6 +259,7 @@ void SimCluster::StepPlain(const State& state, const Event& event, const Now& at
 void SimCluster::Committed(const store::Batch& batch) {
   if (setting_.committed) setting_.committed(batch);
   commits_.Check(batch);
+  for (const store::LogsRemovedRow& row : batch.logs_removed) old_logs_ += row.any;
   for (const Persist& row : batch.rows) {
     const auto* removed = std::get_if<RemoveJob>(&row);
     if (removed == nullptr) continue;
@@ -374,6 +379,7 @@ void SimCluster::Sent(const std::string& name, coordinator::WorkerCommand* comma
     TellInTimeOf(worker, start);
   }
   if (auto* keep = std::get_if<KeepDeadline>(command)) TellInTimeOf(worker, keep);
+  if (const auto* stop = std::get_if<StopRank>(command)) WhoIsStoppedIsToEnd(*stop);
   if (const auto* ask = std::get_if<coordinator::AskOutputs>(command)) {
     ++outputs_asked_;
     WhatIsRemovedIsOver(ask->question);

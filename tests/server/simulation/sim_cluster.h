@@ -22,6 +22,7 @@
 
 #include "server/core/step.h"
 #include "tests/server/simulation/commit_checks.h"
+#include "tests/server/simulation/device_words.h"
 #include "tests/server/simulation/sim_coordinator.h"
 #include "tests/server/simulation/sim_worker.h"
 #include "tests/server/temporary_folder.h"
@@ -92,6 +93,8 @@ class SimCluster {
   bool has_ticked() const { return ticked_at_ && ticked_at_->wall == clock_.wall; }
   // Whether a commit was refused, and memory is ahead of the disk until the coordinator loads.
   bool is_stale() const { return store_.is_refused(); }
+  // Whether the coordinator has dealt with all that has reached it.
+  bool is_idle() const { return coordinator_->loop().is_idle(); }
   int64_t preempted() const { return preempted_; }
   int64_t removed() const { return removed_; }  // jobs
   int64_t outputs_asked() const { return outputs_asked_; }
@@ -100,6 +103,8 @@ class SimCluster {
   // How often the disk lost what it had said it keeps: jobs may be gone, and ends.
   int64_t losses() const { return losses_; }
   int64_t late() const { return late_words_; }  // of streams that were gone
+  int64_t strays() const { return strays_; }    // ranks that nobody wanted, and that were stopped
+  int64_t old_logs() const { return old_logs_; }  // of jobs, that the site's policy removed
 
  private:
   using Attempt = std::pair<base::JobId, int64_t>;
@@ -145,6 +150,8 @@ class SimCluster {
   void Fault();
   void DisturbDisk();
   void LosePower();
+  void LoseWhatIsNew();
+  void LookForOldLogs();
   void ForgetWhatIsLost(const Ledger& before);
   void JumpClock();
   void Cut(SimWorker& worker);
@@ -188,6 +195,10 @@ class SimCluster {
   // ---- what must hold of a step: step_checks.cc ----
   void CheckStep(const Actions& actions);
   void ANewJobHasNoPast(const JobRow& row);
+  void ANewAttemptHasNoPast(const AttemptRow& row);
+  void WhatHasEndedIsGone(const RankRow& row);
+  void ItsDeviceIsSaidToBeFree(const RankRow& row);
+  void WhoIsStoppedIsToEnd(const StopRank& stop);
   void NoJobRunsTwice(const StartRank& start);
   void WhatIsStartedIsStored(const StartRank& start);
   void AnExclusiveJobIsAlone(const StartRank& start);
@@ -213,6 +224,7 @@ class SimCluster {
   bool is_of_another_policy_ = false;  // than it began with
   Ledger stepped_;
   CommitChecks commits_;
+  DeviceWords device_words_;
   State plain_;  // the core's twin, whose scheduler looks at each job (plain_schedule.h)
   std::optional<StoredState> to_restore_;  // of the twin, before its next Step
   Now loaded_at_;
@@ -221,7 +233,7 @@ class SimCluster {
   std::vector<SimWorker> workers_;
   std::set<std::string> revoked_;                              // hosts
   int64_t slow_steps_ = 0, full_steps_ = 0, lying_steps_ = 0;  // of the disk, from now on
-  int64_t losses_ = 0, late_words_ = 0;
+  int64_t losses_ = 0, late_words_ = 0, strays_ = 0, old_logs_ = 0;
   std::set<Attempt> lost_attempts_;  // whose ranks may run on
   std::map<Attempt, std::set<SimWorker*>> started_;
   std::map<std::string, base::WallMicros> lease_ends_;  // by name; the latest that was ever said

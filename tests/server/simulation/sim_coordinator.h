@@ -30,6 +30,7 @@ class SimCoordinator {
   const coordinator::Coordinator& shell() const { return shell_; }
   coordinator::ReadQueue& reads() { return reads_; }
   SimLoop& loop() { return loop_; }
+  const SimLoop& loop() const { return loop_; }
   // What its read thread has been asked is answered.
   void Read() { reading_.Run(); }
 

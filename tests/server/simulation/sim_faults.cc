@@ -13,6 +13,34 @@ void SimCluster::LosePower() {
   RestartCoordinator();
 }
 
+// It fails as jobs begin: the disk has lost them or their attempts, and workers have ranks of them.
+// Somebody may submit before these say so. Of few seeds: less can be held against the others.
+void SimCluster::LoseWhatIsNew() {
+  constexpr uint64_t kSeedsPerLosing = 5;
+  if (setting_.keeps_power || seed_ % kSeedsPerLosing != 0) return;
+  store_.is_lying = true;
+  Submit();
+  for (uint64_t rounds = random_() % 8; rounds > 0; --rounds) {
+    DeliverAll();
+    AdvanceRanks(false);
+  }
+  DeliverAll();
+  LosePower();
+  if (Chance(random_, 50)) Submit();
+}
+
+// A coordinator that starts looks for logs that may go. The disk may be full before it has stored
+// that they do.
+void SimCluster::LookForOldLogs() {
+  if (!options_.policy.logs_after_us) return;
+  RestartCoordinator();
+  Second();
+  store_.is_full = Chance(random_, 50);
+  Second();
+  store_.is_full = full_steps_ > 0;
+  Second();
+}
+
 void SimCluster::ForgetWhatIsLost(const Ledger& before) {
   ++losses_;
   commits_.Forget({ledger().LoadState().next_job});
@@ -70,14 +98,20 @@ void SimCluster::CutHost(const std::string& host) {
   }
 }
 
-// So it is for a moment, in which somebody makes a lease, or changes one. Its ranks run on.
+// So it is for a moment, in which somebody makes a lease, or changes one. Its ranks run on, or end.
+// A stream may be cut as it begins: its Hello may arrive behind its successor's.
 void SimCluster::Blink() {
   const std::string host = Any().host();
   CutHost(host);
   Chance(random_, 50) ? MakeLease() : ChangeLease();
   Second();
+  const bool twice = Chance(random_, 50);
   for (SimWorker& worker : workers_) {
     if (worker.host() != host) continue;
+    SimRank* rank = worker.Running();
+    if (rank != nullptr && Chance(random_, 20)) worker.Kill(*rank, random_);
+    Connect(worker);
+    if (twice) Cut(worker);
     Connect(worker);
     DeliverAllOf(worker);
   }

@@ -29,6 +29,8 @@ class SimLoop : public coordinator::Loop {
 
   // Runs what is due by now, and all that is posted.
   void Run();
+  // Nothing that was posted waits.
+  bool is_idle() const { return posted_.empty(); }
 
  private:
   struct Periodic {

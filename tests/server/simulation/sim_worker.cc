@@ -37,6 +37,8 @@ void SimWorker::Obey(const StartRank& start, Random& random) {
   SimRank* running = Running();
   ASSERT_EQ(running, nullptr) << name_ << " is to start " << Short(start.key) << " while "
                               << Short(running->key) << " runs";
+  ASSERT_FALSE(dirty_) << name_ << " is to start " << Short(start.key)
+                       << " on a device that is not free";
   SimRank& rank = ranks_[start.key];
   rank.key = start.key;
   rank.world_size = start.plan.world_size;

@@ -77,10 +77,14 @@ class SimWorker {
   // The running rank; null: none. There is never more than one: a second one fails the test.
   const SimRank* Running() const;
   SimRank* Running() { return const_cast<SimRank*>(std::as_const(*this).Running()); }
+  // Its device is not free, though nothing runs there.
+  bool is_dirty() const { return dirty_; }
   // The coordinator has taken it up on this stream, and told it so.
   bool is_welcome() const { return welcome_ && !stream_->is_ended; }
   // Nothing is on its way to it either.
   bool has_heard_all() const { return is_welcome() && stream_->to_worker.empty(); }
+  // Nor from it.
+  bool has_said_all() const { return is_welcome() && stream_->to_coordinator.empty(); }
 
  private:
   void Obey(const StartRank& start, Random& random);

@@ -60,6 +60,8 @@ struct Seen {
   int64_t preempted = 0;  // attempts, for another job
   int64_t losses = 0;     // of what the disk said it keeps
   int64_t late = 0;       // words of streams that were gone
+  int64_t strays = 0;     // ranks that nobody wanted, and that were stopped
+  int64_t old_logs = 0;   // of jobs, that the site's policy removed
   int64_t removed = 0;    // jobs
   int64_t outputs = 0;    // questions to hosts about them
   int64_t fenced = 0;     // workers with a rank
@@ -135,6 +137,8 @@ void Simulate(uint64_t seed, const Steps& steps, Seen* seen) {
   seen->preempted += cluster.preempted();
   seen->losses += cluster.losses();
   seen->late += cluster.late();
+  seen->strays += cluster.strays();
+  seen->old_logs += cluster.old_logs();
   seen->removed += cluster.removed();
   seen->outputs += cluster.outputs_asked();
   seen->fenced += cluster.fenced();
@@ -234,6 +238,8 @@ TEST(Simulation, EveryInvariantHoldsAndEveryJobEndsUnderAnyFaults) {
   EXPECT_GE(seen.preempted, 20) << "jobs hardly ever take the devices of others";
   EXPECT_GE(seen.losses, 3) << "the disk hardly ever loses what it said it keeps";
   EXPECT_GE(seen.late, 20) << "hardly anything arrives of a stream that is gone";
+  EXPECT_GE(seen.strays, 20) << "hardly any worker has a rank that nobody wants";
+  EXPECT_GE(seen.old_logs, 20) << "hardly any logs are old enough to go";
   EXPECT_GE(seen.removed, 20) << "hardly any job is removed";
   EXPECT_GE(seen.outputs, 5) << "hardly any host is asked for files of jobs";
   EXPECT_GE(seen.fenced, 5) << "hardly any worker is fenced that has a rank";

@@ -65,6 +65,13 @@ Kind KindOf(const State& state, const Worker& worker) {
           LeaseOf(state, worker)};
 }
 
+const RankRow* FindLiveRow(const State& state, const job::RankKey& key) {
+  const Job* job = FindJob(state, key.job);
+  if (job == nullptr || !job->attempt || job->attempt->row.attempt != key.attempt) return nullptr;
+  const std::vector<Rank>& ranks = job->attempt->ranks;
+  return key.rank < std::ssize(ranks) ? &ranks[static_cast<size_t>(key.rank)].row : nullptr;
+}
+
 bool IsOutOfOrder(const State& state, const Worker& worker) {
   if (state.drains.contains(worker.row.name) || state.drains.contains(worker.row.host)) return true;
   const auto faults = state.faults.find(worker.row.name);

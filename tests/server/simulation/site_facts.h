@@ -16,6 +16,9 @@ namespace trainctl::core {
 using Kind = std::tuple<job::DeviceKind, std::string, int64_t, std::string, int64_t>;
 Kind KindOf(const State& state, const Worker& worker);
 
+// Of a live attempt; nullptr: the key names none.
+const RankRow* FindLiveRow(const State& state, const job::RankKey& key);
+
 // Nothing new may be placed there: it is drained, its host is, or its driver told of a fault.
 bool IsOutOfOrder(const State& state, const Worker& worker);
 

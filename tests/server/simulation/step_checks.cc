@@ -8,6 +8,7 @@
 #include "tests/server/describe.h"
 #include "tests/server/simulation/first_in_line.h"
 #include "tests/server/simulation/sim_cluster.h"
+#include "tests/server/simulation/site_facts.h"
 #include "tests/server/simulation/what_is_decided.h"
 
 namespace trainctl::core {
@@ -27,7 +28,14 @@ void SimCluster::CheckStep(const Actions& actions) {
   }
   const int64_t preempted = preempted_;
   for (const Persist& row : actions.persist) {
-    if (const auto* attempt = std::get_if<AttemptRow>(&row)) WhoGivesWayAllowsIt(*attempt);
+    if (const auto* attempt = std::get_if<AttemptRow>(&row)) {
+      ANewAttemptHasNoPast(*attempt);
+      WhoGivesWayAllowsIt(*attempt);
+    }
+    if (const auto* rank = std::get_if<RankRow>(&row)) {
+      ItsDeviceIsSaidToBeFree(*rank);
+      WhatHasEndedIsGone(*rank);
+    }
     if (const auto* lease = std::get_if<LeaseRow>(&row))
       lease_ends_[lease->name] = std::max(lease_ends_[lease->name], lease->end);
     if (const auto* job = std::get_if<JobRow>(&row)) ANewJobHasNoPast(*job);
@@ -45,6 +53,43 @@ void SimCluster::ANewJobHasNoPast(const JobRow& row) {
     for (const auto& [key, rank] : worker.ranks())
       ASSERT_NE(key.job, row.id) << worker.name() << " has " << Short(key) << ", and it is new";
   }
+}
+
+// Nor is an attempt's number: what a rank of that one still says would be taken for its own.
+void SimCluster::ANewAttemptHasNoPast(const AttemptRow& row) {
+  if (stepped_.attempts().contains({row.job, row.attempt})) return;
+  for (const SimWorker& worker : workers_) {
+    if (!worker.is_welcome()) continue;
+    for (const auto& [key, rank] : worker.ranks())
+      ASSERT_FALSE(key.job == row.job && key.attempt == row.attempt)
+          << worker.name() << " has " << Short(key) << ", and that attempt is new";
+  }
+}
+
+// By its worker's last word, on the stream that is there.
+void SimCluster::ItsDeviceIsSaidToBeFree(const RankRow& row) {
+  if (stepped_.ranks().contains(row.key)) return;
+  ASSERT_TRUE(device_words_.IsFree(row.worker))
+      << Short(row.key) << " is placed on " << row.worker << ", which is not said to be free";
+}
+
+// No process of a rank is there whose end is known.
+void SimCluster::WhatHasEndedIsGone(const RankRow& row) {
+  if (row.proof == Proof::kNone) return;
+  const auto before = stepped_.ranks().find(row.key);
+  if (before != stepped_.ranks().end() && before->second.proof != Proof::kNone) return;
+  const SimRank* rank = Named(row.worker).Running();
+  ASSERT_FALSE(rank != nullptr && rank->key == row.key)
+      << Short(row.key) << " is taken as ended, and runs on " << row.worker;
+}
+
+// Of an attempt that is being stopped, or one that nobody wants any more.
+void SimCluster::WhoIsStoppedIsToEnd(const StopRank& stop) {
+  const RankRow* row = FindLiveRow(state(), stop.key);
+  strays_ += row == nullptr;
+  const bool goes_on = row != nullptr && row->worker == stop.worker && row->proof == Proof::kNone &&
+                       !state().jobs.at(stop.key.job).attempt->row.stop;
+  ASSERT_FALSE(goes_on) << Short(stop.key) << " is stopped, and its attempt goes on";
 }
 
 // Nor beside an attempt before, but for one that the disk lost: nobody knows of it before its

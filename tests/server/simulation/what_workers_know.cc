@@ -9,6 +9,7 @@
 
 #include "server/core/leases.h"
 #include "tests/server/describe.h"
+#include "tests/server/simulation/site_facts.h"
 
 namespace trainctl::core {
 namespace {
@@ -16,11 +17,15 @@ namespace {
 constexpr int64_t kSecond = 1'000'000;
 
 // The worker's rank is of an attempt that goes on; the disk may have lost another of that number.
-bool MayRunOn(const Job& job, const job::RankKey& key, const std::string& worker) {
-  if (!job.attempt || job.attempt->row.stop || job.attempt->row.attempt != key.attempt)
-    return false;
-  const RankRow& row = job.attempt->ranks.at(static_cast<size_t>(key.rank)).row;
-  return row.proof == Proof::kNone && row.worker == worker;
+bool MayRunOn(const State& state, const job::RankKey& key, const std::string& worker) {
+  const RankRow* row = FindLiveRow(state, key);
+  return row != nullptr && row->proof == Proof::kNone && row->worker == worker &&
+         !state.jobs.at(key.job).attempt->row.stop;
+}
+
+// Neither has to say anything to the other.
+bool IsQuiet(const SimCluster& cluster, const SimWorker& worker) {
+  return cluster.is_idle() && worker.has_heard_all() && worker.has_said_all();
 }
 
 // Another's lease that wants a device of the job's, now or later.
@@ -53,13 +58,40 @@ std::optional<int64_t> MayRunFor(const State& state, const Job& job, const Now& 
 
 void WorkersHaveTheirRanks(const SimCluster& cluster) {
   for (const SimWorker& worker : cluster.workers()) {
-    if (!worker.has_heard_all() || !worker.stream()->to_coordinator.empty()) continue;
+    if (!worker.has_heard_all() || !worker.has_said_all()) continue;
     const auto known = cluster.state().workers.find(worker.name());
     if (known == cluster.state().workers.end() || !known->second.holder) continue;
     const job::RankKey& key = *known->second.holder;
-    if (!MayRunOn(cluster.state().jobs.at(key.job), key, worker.name())) continue;
+    if (!MayRunOn(cluster.state(), key, worker.name())) continue;
     ASSERT_TRUE(worker.ranks().contains(key))
         << worker.name() << " is to run " << Short(key) << ", and was not told";
+  }
+}
+
+// What the disk has lost may have been stopped before, and goes on now.
+void WorkersHaveNoOthers(const SimCluster& cluster) {
+  for (const SimWorker& worker : cluster.workers()) {
+    if (worker.ranks().empty() || !IsQuiet(cluster, worker)) continue;
+    for (const auto& [key, rank] : worker.ranks()) {
+      ASSERT_TRUE(rank.running) << worker.name() << " keeps " << Short(key) << ", which has ended";
+      if (rank.is_past) continue;
+      const bool goes_on = MayRunOn(cluster.state(), key, worker.name());
+      const bool is_stopped = rank.kill_at_s != 0;
+      ASSERT_TRUE(goes_on || is_stopped)
+          << Short(key) << " runs on " << worker.name() << ", and nobody stops it";
+      ASSERT_FALSE(goes_on && is_stopped && cluster.losses() == 0)
+          << Short(key) << " is stopped on " << worker.name() << ", and its attempt goes on";
+    }
+  }
+}
+
+void FreeDevicesAreFree(const SimCluster& cluster) {
+  for (const SimWorker& worker : cluster.workers()) {
+    const auto known = cluster.state().workers.find(worker.name());
+    if (known == cluster.state().workers.end() || !IsQuiet(cluster, worker)) continue;
+    if (!cluster.state().free.entry(known->second.device).free) continue;
+    ASSERT_EQ(worker.Running(), nullptr) << worker.name() << " is taken as free, and a rank runs";
+    ASSERT_FALSE(worker.is_dirty()) << worker.name() << " is taken as free, and is not";
   }
 }
 
@@ -68,9 +100,9 @@ void WorkersKnowTheirDeadlines(const SimCluster& cluster) {
   for (const SimWorker& worker : cluster.workers()) {
     const SimRank* rank = worker.Running();
     if (rank == nullptr || rank->is_past || !worker.has_heard_all()) continue;
-    const Job* job = FindJob(cluster.state(), rank->key.job);
-    if (job == nullptr || !MayRunOn(*job, rank->key, worker.name())) continue;
-    const std::optional<int64_t> left = MayRunFor(cluster.state(), *job, cluster.now());
+    if (!MayRunOn(cluster.state(), rank->key, worker.name())) continue;
+    const Job& job = cluster.state().jobs.at(rank->key.job);
+    const std::optional<int64_t> left = MayRunFor(cluster.state(), job, cluster.now());
     ASSERT_EQ(rank->deadline.has_value(), left.has_value())
         << worker.name() << " knows of " << (left ? "no" : "a") << " deadline of "
         << Short(rank->key);

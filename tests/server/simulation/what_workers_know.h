@@ -1,5 +1,5 @@
 // A worker that has heard all that it was told knows what it needs once nobody can tell it more:
-// which ranks it is to run, and until when.
+// which ranks it is to run, and until when. So does the coordinator of a worker that has said all.
 #pragma once
 
 #include "tests/server/simulation/sim_cluster.h"
@@ -8,6 +8,13 @@ namespace trainctl::core {
 
 // Each rank of an attempt that goes on is at its worker.
 void WorkersHaveTheirRanks(const SimCluster& cluster);
+
+// Each other rank that runs at a worker is being stopped, and no other is. Of ranks that have ended
+// no worker keeps anything.
+void WorkersHaveNoOthers(const SimCluster& cluster);
+
+// Whatever may be given out is free.
+void FreeDevicesAreFree(const SimCluster& cluster);
 
 // Each rank that runs has the deadline that follows from leases and from its time limit. After a
 // Tick, with no lease made, extended or deleted since.
