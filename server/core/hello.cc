@@ -129,8 +129,18 @@ void TakeUpRunning(Turn& turn, Job& job, Rank& rank) {
   }
 }
 
+// Its start was lost on the way. Somebody else may have taken the device since, or a rank is there
+// that the disk forgot: then the job goes elsewhere.
+void StartAgain(Turn& turn, Job& job, Rank& rank) {
+  const Worker& worker = WorkerOf(turn.state, rank);
+  if (worker.word == DeviceWord::kFree) return SendStart(turn, job, rank);
+  rank.row.failure =
+      "its device is not free any more" + (worker.reason.empty() ? "" : ": " + worker.reason);
+  EndRank(turn, job, rank, Proof::kWorkerUnfit);
+}
+
 void TakeUpMissing(Turn& turn, Job& job, Rank& rank) {
-  if (!rank.row.confirmed && !job.attempt->row.stop) return SendStart(turn, job, rank);
+  if (!rank.row.confirmed && !job.attempt->row.stop) return StartAgain(turn, job, rank);
   if (!rank.row.confirmed) return EndRank(turn, job, rank, Proof::kNeverStarted);
   EndRank(turn, job, rank,
           WorkerOf(turn.state, rank).host_restarted ? Proof::kHostRestarted : Proof::kRecordGone);

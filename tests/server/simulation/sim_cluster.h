@@ -102,8 +102,8 @@ class SimCluster {
   int64_t loans() const { return loans_; }    // that ended while jobs ran
   // How often the disk lost what it had said it keeps: jobs may be gone, and ends.
   int64_t losses() const { return losses_; }
-  int64_t late() const { return late_words_; }  // of streams that were gone
-  int64_t strays() const { return strays_; }    // ranks that nobody wanted, and that were stopped
+  int64_t late() const { return late_words_; }    // of streams that were gone
+  int64_t strays() const { return strays_; }      // ranks that nobody wanted, and that were stopped
   int64_t old_logs() const { return old_logs_; }  // of jobs, that the site's policy removed
 
  private:
