@@ -20,7 +20,7 @@ void SimCluster::LoseWhatIsNew() {
   if (setting_.keeps_power || seed_ % kSeedsPerLosing != 0) return;
   store_.is_lying = true;
   Submit();
-  for (uint64_t rounds = random_() % 8; rounds > 0; --rounds) {
+  for (uint64_t rounds = random_() % 10; rounds > 0; --rounds) {
     DeliverAll();
     AdvanceRanks(false);
   }
@@ -98,8 +98,9 @@ void SimCluster::CutHost(const std::string& host) {
   }
 }
 
-// So it is for a moment, in which somebody makes a lease, or changes one. Its ranks run on, or end.
-// A stream may be cut as it begins: its Hello may arrive behind its successor's.
+// So it is for a moment, in which somebody makes a lease, or changes one. Its ranks run on, or end,
+// and others may take its devices. A stream may be cut as it begins: its Hello may arrive behind
+// its successor's.
 void SimCluster::Blink() {
   const std::string host = Any().host();
   CutHost(host);
@@ -108,8 +109,10 @@ void SimCluster::Blink() {
   const bool twice = Chance(random_, 50);
   for (SimWorker& worker : workers_) {
     if (worker.host() != host) continue;
-    SimRank* rank = worker.Running();
-    if (rank != nullptr && Chance(random_, 20)) worker.Kill(*rank, random_);
+    if (Chance(random_, 20)) {
+      SimRank* rank = worker.Running();
+      rank != nullptr ? worker.Kill(*rank, random_) : worker.BeTaken();
+    }
     Connect(worker);
     if (twice) Cut(worker);
     Connect(worker);

@@ -45,7 +45,8 @@ base::Result<StoredState> SimStore::LoadState() {
 
 bool SimStore::LosePower() {
   const std::vector<store::Batch> unsynced = std::exchange(unsynced_, {});
-  const size_t kept = unsynced.empty() ? 0 : random_() % (unsynced.size() + 1);
+  const size_t most = Chance(random_, 50) ? 0 : unsynced.size();
+  const size_t kept = random_() % (most + 1);
   is_lying = false;
   if (kept == unsynced.size()) return false;
   kept_ = std::exchange(synced_, {});

@@ -39,8 +39,8 @@ class SimStore : public store::Store {
   }
   base::Result<StoredState> LoadState() override;
 
-  // Of the commits that the disk has not kept, though it said so, the first are there. False: it
-  // has kept them all.
+  // Of the commits that the disk has not kept, though it said so, the first are there, or none.
+  // False: it has kept them all.
   bool LosePower();
 
   const Kept& kept() const { return kept_; }

@@ -57,6 +57,8 @@ class SimWorker {
   void Second(Random& random);
   // kill -9 from outside.
   void Kill(SimRank& rank, Random& random);
+  // Somebody else uses its device, while it is away and nothing runs there.
+  void BeTaken() { dirty_ = dirty_ || !connected(); }
   // The host goes down and comes up.
   void Reboot();
   // From now on it is another process that says who it is.
