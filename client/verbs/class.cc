@@ -59,7 +59,7 @@ class Class : public Verb {
     arguments.Text("--users-file", "FILE", &users_file_, "the same, a name a line");
     arguments.Text("--reference", "DIR", &reference_,
                    "results to measure against: what trainctl export wrote of a run of this lab, "
-                   "or its comparison.json; h200: of short runs of the shipped labs on H200s");
+                   "or its comparison.json; h200 or h100: of short runs of the shipped labs there");
     arguments.Remark(
         "A line for each user and experiment, run or not; -o csv is for a grade book. A run is of "
         "a job with the experiment's name.\n"

@@ -307,8 +307,8 @@ class Coordinator {
   // What becomes of a piece that the worker tells of the rank's output.
   base::Result<WorkerSessions::Session::Logs> LogsOf(const std::string& worker,
                                                      const job::RankKey& key);
-  // It is asked for again (AskForStalledLogs); the error is said once until then.
   void NoteTrouble(const std::string& worker, const std::string& trouble);
+  // It is asked for again (AskForStalledLogs); the error is said once until then.
   void StallLog(WorkerSessions::Session& session, const job::RankKey& key,
                 const base::Error& error);
   void AnswerStored(const store::StoredSubmission& stored, const auth::Caller& caller,

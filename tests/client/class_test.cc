@@ -167,6 +167,8 @@ TEST_F(ClassTest, NumbersLieAgainstTheShippedOnes) {
   // 0.58 s a step: tests/gpu/recipes.py measured it.
   EXPECT_NEAR(runs[0]["step_seconds_ratio"].get<double>(), 58 / 64.0 / 0.58, 0.1);
   EXPECT_EQ(runs[0]["reference"].get<std::string>().find("2026-11-23 on NVIDIA H200"), 0u);
+  const Json beside_h100 = Runs({"--users", "anna", "--reference", "h100"});
+  EXPECT_NEAR(beside_h100[0]["step_seconds_ratio"].get<double>(), 58 / 64.0 / 0.597, 0.02);
   EXPECT_EQ(Trainctl({"class", lab_, "--reference", "h300"}).code, kExitNotFound);
 }
 
