@@ -14,7 +14,8 @@ void SimCluster::LosePower() {
 }
 
 // It fails as jobs begin: the disk has lost them or their attempts, and workers have ranks of them.
-// Somebody may submit before these say so. Of few seeds: less can be held against the others.
+// Somebody submits, before these say so or behind it. Of few seeds: less can be held against the
+// others.
 void SimCluster::LoseWhatIsNew() {
   constexpr uint64_t kSeedsPerLosing = 5;
   if (setting_.keeps_power || seed_ % kSeedsPerLosing != 0) return;
@@ -26,7 +27,11 @@ void SimCluster::LoseWhatIsNew() {
   }
   DeliverAll();
   LosePower();
-  if (Chance(random_, 50)) Submit();
+  if (Chance(random_, 50)) {
+    for (SimWorker& worker : workers_) Connect(worker);
+    DeliverAll();
+  }
+  Submit();
 }
 
 // A coordinator that starts looks for logs that may go. The disk may be full before it has stored
@@ -103,6 +108,9 @@ void SimCluster::CutHost(const std::string& host) {
 // its successor's.
 void SimCluster::Blink() {
   const std::string host = Any().host();
+  for (SimWorker& worker : workers_) {
+    if (worker.host() == host && worker.Running() == nullptr) worker.SayItsWord();
+  }
   CutHost(host);
   Chance(random_, 50) ? MakeLease() : ChangeLease();
   Second();

@@ -130,6 +130,10 @@ void SimWorker::Say(WorkerWord word) {
   if (stream_) stream_->to_coordinator.push_back(std::move(word));
 }
 
+void SimWorker::SayItsWord() {
+  Say(DeviceStateChanged{name_, !dirty_, dirty_ ? "memory in use" : ""});
+}
+
 void SimWorker::Report(SimRank& rank, job::ReportBody body) {
   rank.reports.push_back({name_, rank.key, ++rank.sequence, std::move(body)});
   if (welcome_) Say(rank.reports.back());
@@ -145,7 +149,7 @@ void SimWorker::End(SimRank& rank, const job::RankExit& exit, Random& random) {
   if (Chance(random, 30)) told.age_us = static_cast<int64_t>(random() % 1'000'000'000) - 1'000'000;
   Report(rank, told);
   dirty_ = Chance(random, 10);
-  Say(DeviceStateChanged{name_, !dirty_, dirty_ ? "memory in use" : ""});
+  SayItsWord();
 }
 
 void SimWorker::Kill(SimRank& rank, Random& random) { End(rank, {.signal = 9}, random); }
@@ -172,11 +176,10 @@ const SimRank* SimWorker::Running() const {
 void SimWorker::Advance(bool peers_alive, bool with_faults, Random& random) {
   if (dirty_ && connected() && Chance(random, 20)) {
     dirty_ = false;
-    Say(DeviceStateChanged{name_, true, ""});
+    SayItsWord();
   }
   SimRank* rank = Running();
-  if (rank == nullptr && connected() && Chance(random, 10))
-    Say(DeviceStateChanged{name_, !dirty_, dirty_ ? "memory in use" : ""});
+  if (rank == nullptr && connected() && Chance(random, 10)) SayItsWord();
   if (rank == nullptr) return;
   if (rank->kill_at_s != 0 && own_time_s() >= rank->kill_at_s)
     return End(*rank, {.signal = 9}, random);

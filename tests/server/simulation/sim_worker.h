@@ -68,6 +68,8 @@ class SimWorker {
   void Connect(std::shared_ptr<SimStream> stream);
   void Disconnect();
   void Say(WorkerWord word);
+  // On its device, on which nothing runs.
+  void SayItsWord();
   int64_t own_time_us() const { return own_time_us_; }
 
   const std::string& name() const { return name_; }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "server/core/leases.h"
 #include "tests/server/describe.h"
@@ -54,6 +56,19 @@ std::optional<int64_t> MayRunFor(const State& state, const Job& job, const Now& 
   return left;
 }
 
+// Ranks that it runs, and that no attempt has there.
+void StraysAreKnown(const State& state, const SimWorker& worker) {
+  const auto known = state.workers.find(worker.name());
+  if (known == state.workers.end()) return;
+  std::set<job::RankKey> strays;
+  for (const auto& [key, rank] : worker.ranks()) {
+    const RankRow* row = FindLiveRow(state, key);
+    if (row == nullptr || row->worker != worker.name()) strays.insert(key);
+  }
+  const std::vector<job::RankKey>& told = known->second.strays;
+  ASSERT_EQ(std::set(told.begin(), told.end()), strays) << worker.name();
+}
+
 }  // namespace
 
 void WorkersHaveTheirRanks(const SimCluster& cluster) {
@@ -71,7 +86,8 @@ void WorkersHaveTheirRanks(const SimCluster& cluster) {
 // What the disk has lost may have been stopped before, and goes on now.
 void WorkersHaveNoOthers(const SimCluster& cluster) {
   for (const SimWorker& worker : cluster.workers()) {
-    if (worker.ranks().empty() || !IsQuiet(cluster, worker)) continue;
+    if (!IsQuiet(cluster, worker)) continue;
+    StraysAreKnown(cluster.state(), worker);
     for (const auto& [key, rank] : worker.ranks()) {
       ASSERT_TRUE(rank.running) << worker.name() << " keeps " << Short(key) << ", which has ended";
       if (rank.is_past) continue;

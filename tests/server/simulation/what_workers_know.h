@@ -9,8 +9,8 @@ namespace trainctl::core {
 // Each rank of an attempt that goes on is at its worker.
 void WorkersHaveTheirRanks(const SimCluster& cluster);
 
-// Each other rank that runs at a worker is being stopped, and no other is. Of ranks that have ended
-// no worker keeps anything.
+// Each other rank that runs at a worker is known, and is being stopped; one that is to go on is
+// not. Of ranks that have ended no worker keeps anything.
 void WorkersHaveNoOthers(const SimCluster& cluster);
 
 // Whatever may be given out is free.
