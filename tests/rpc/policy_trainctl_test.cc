@@ -130,7 +130,8 @@ TEST_F(PolicyTrainctlTest, AUserSeesWhatTheSiteGrants) {
 TEST_F(PolicyTrainctlTest, APolicyBoundsHowLongALeaseMayBe) {
   site_.RestartUnder(R"({"users": {"*": {"max_lease_time": "2h"}}})");
   EXPECT_NE(Trainctl(site_, {"workers"}).out.find("leases of at most 2h"), std::string::npos);
-  for (const std::vector<std::string> verb : {{"create", "lab"}, {"find"}}) {
+  const std::vector<std::vector<std::string>> verbs = {{"create", "lab"}, {"find"}};
+  for (const std::vector<std::string>& verb : verbs) {
     std::vector<std::string> words = {"lease"};
     words.insert(words.end(), verb.begin(), verb.end());
     words.insert(words.end(), {"--gpus", "1", "--for", "3h"});
