@@ -259,7 +259,8 @@ class Pass {
 }  // namespace
 
 void Schedule(Turn& turn) {
-  if (IsClosing(turn.state, turn.now)) return;
+  turn.state.held_by_loan = IsClosing(turn.state, turn.now);
+  if (turn.state.held_by_loan) return;
   Pass(turn).Run();
   AskForInspections(turn);
 }

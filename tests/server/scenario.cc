@@ -285,6 +285,10 @@ std::string Scenario::Run(const std::string& line) {
     state_.options.lent_until = now_.wall + std::stoll(words.at(1)) * 1'000'000;
     return Restart();
   }
+  if (verb == "clock") {
+    now_.wall += std::stoll(words.at(1)) * 1'000'000;
+    return "";
+  }
   if (verb == "show") return Describe(state_, now_);
   if (verb == "explain") return Explain(*base::ParseJobId(words.at(1)));
   if (verb == "reasons") return Reasons(*base::ParseJobId(words.at(1)));

@@ -424,12 +424,17 @@ TEST(Store, TheUseOfALeaseIsToldOnceItIsOver) {
 
 TEST(FindFault, LeasesThatOverlapAreDamage) {
   core::StoredState state;
+  state.site = "site";
   state.leases = {{1, "lab", "ann", "r1", {"a/0"}, 200, 300, 100, 0},
                   {2, "test", "bob", "r2", {"a/0"}, 300, 400, 100, 0}};
   state.next_lease = 3;
   EXPECT_EQ(FindFault(state), "");
   state.leases[0].end = 301;
   EXPECT_EQ(FindFault(state), "leases overlap on 'a/0', one of them 'lab'");
+}
+
+TEST(FindFault, ADatabaseWithoutASitesIdIsDamaged) {
+  EXPECT_EQ(FindFault(core::StoredState()), "it has no site id");
 }
 
 // How SQLite goes about the question.

@@ -194,7 +194,8 @@ class PlainPass {
 }  // namespace
 
 void PlainSchedule(Turn& turn) {
-  if (IsClosing(turn.state, turn.now)) return;
+  turn.state.held_by_loan = IsClosing(turn.state, turn.now);
+  if (turn.state.held_by_loan) return;
   PlainPass(turn).Run();
   AskForInspections(turn);
 }
