@@ -96,6 +96,7 @@ void Handle(Turn& turn, const Tick&) {
   EndSuspicion(turn);
   if (RenewShares(turn.state, turn.now)) turn.placement_may_change = true;
   if (!std::exchange(turn.state.resting, {}).empty()) turn.placement_may_change = true;
+  if (turn.state.look_again) turn.placement_may_change = true;
   if (SomebodyMayGiveWay(turn.state, turn.now)) turn.placement_may_change = true;
   KeepLeases(turn);
   KeepRetries(turn);

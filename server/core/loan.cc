@@ -1,7 +1,5 @@
 #include "server/core/loan.h"
 
-#include <utility>
-
 #include "common/base/size.h"
 #include "server/core/gang.h"
 #include "server/core/leases.h"
@@ -40,11 +38,7 @@ bool IsClosing(const State& state, const Now& now) {
 }
 
 void KeepLoan(Turn& turn) {
-  if (!IsClosing(turn.state, turn.now)) {
-    // The clock was set back.
-    if (std::exchange(turn.state.held_by_loan, false)) turn.placement_may_change = true;
-    return;
-  }
+  if (!IsClosing(turn.state, turn.now)) return;
   const int64_t grace = turn.state.options.lease_grace_us * 5 / 6;
   for (const auto& [id, job] : turn.state.live)
     StopGang(turn, *job, {job::Outcome::kPreempted, LoanText(turn.state), std::nullopt, grace});

@@ -259,9 +259,11 @@ class Pass {
 }  // namespace
 
 void Schedule(Turn& turn) {
-  turn.state.held_by_loan = IsClosing(turn.state, turn.now);
-  if (turn.state.held_by_loan) return;
+  turn.state.look_again = IsClosing(turn.state, turn.now);
+  if (turn.state.look_again) return;
+  const size_t live = turn.state.live.size();
   Pass(turn).Run();
+  turn.state.look_again = turn.state.live.size() > live;
   AskForInspections(turn);
 }
 

@@ -194,9 +194,11 @@ class PlainPass {
 }  // namespace
 
 void PlainSchedule(Turn& turn) {
-  turn.state.held_by_loan = IsClosing(turn.state, turn.now);
-  if (turn.state.held_by_loan) return;
+  turn.state.look_again = IsClosing(turn.state, turn.now);
+  if (turn.state.look_again) return;
+  const size_t live = turn.state.live.size();
   PlainPass(turn).Run();
+  turn.state.look_again = turn.state.live.size() > live;
   AskForInspections(turn);
 }
 

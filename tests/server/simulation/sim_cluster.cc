@@ -154,6 +154,7 @@ bool SimCluster::Settle() {
 void SimCluster::NobodyIsOverlooked() {
   const bool somebody_waits = plain_.queue.size() > 0 || !plain_.uninspected.empty();
   if (size() != Size::kSmall || is_stale() || !has_ticked() || !somebody_waits) return;
+  if (plain_.look_again) return;  // at the next tick
   const Now at = now();
   Turn turn{.state = plain_, .now = at};
   turn.may_preempt = true;
