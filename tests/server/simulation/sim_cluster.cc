@@ -137,6 +137,7 @@ bool SimCluster::Settle() {
   store_.may_kill = true;
   for (int round = 0; round < 20'000; ++round) {
     for (SimWorker& worker : workers_) Connect(worker);
+    if (round % 1'000 == 999) Undrain();  // a fault may have been told since it was calm
     CancelWhatNeverStarts();
     for (int64_t i = 0; i < 20 * Crowd(); ++i) Deliver();
     AdvanceRanks(false);
