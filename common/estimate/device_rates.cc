@@ -17,9 +17,9 @@ constexpr Row kGpus[] = {
     {"H200", {690e12, 52e12, 4.27e12, 300e9, 33e9}},
     {"H100 PCIe", {420e12, 40e12, 1.75e12, 40e9, 33e9}},
     {"H100 NVL", {520e12, 45e12, 3.4e12, 200e9, 33e9}},
-    // Measured on one of 80 GB: matrix products in bf16 and memory are fitted to eight rows of
-    // deploy/recipes/README.md (tests/job/measured_times.cc).
-    {"H100", {710e12, 52e12, 3.3e12, 310e9, 33e9}},
+    // Measured on those of 80 GB: matrix products in bf16 and memory are fitted to eight rows of
+    // deploy/recipes/README.md, collectives to one (tests/job/measured_times.cc).
+    {"H100", {710e12, 52e12, 3.3e12, 270e9, 33e9}},
     {"A100 80GB PCIe", {230e12, 17e12, 1.65e12, 18e9, 18e9}},
     {"A100-PCIE", {225e12, 17e12, 1.3e12, 18e9, 18e9}},
     {"A100", {245e12, 18e12, 1.7e12, 200e9, 18e9}},

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "common/base/file.h"
 #include "tests/checkout.h"
@@ -28,6 +29,16 @@ std::vector<Override> With(std::vector<Override> changes, std::vector<Override> 
 
 Measured OnH100(const char* id, const char* job, Use use = kHeldOut) {
   return {.id = id, .use = use, .job = job, .device = kH100};
+}
+
+Measured OnTwoH100(const char* id, const char* job, std::vector<Override> changes,
+                   bool holds_gradients = false, Use use = kHeldOut) {
+  return {.id = id,
+          .use = use,
+          .job = job,
+          .changes = std::move(changes),
+          .holds_gradients = holds_gradients,
+          .device = kH100};
 }
 
 const std::vector<Override> kSharded = {{"strategy", "fsdp"}},
@@ -114,6 +125,12 @@ std::vector<Measured> Rows() {
       OnH100("h100-qwen3-8b-lora", "qwen3-8b-lora"),
       OnH100("h100-opt-2.7b", "opt-2.7b"),
       OnH100("h100-opt-2.7b-lora", "opt-2.7b-lora"),
+      OnTwoH100("h100-tiny-2gpu-fsdp-micro1", "single-4", With(OnTwo("1", "4"), kSharded), true),
+      OnTwoH100("h100-7b-2gpu-fsdp-micro1", "multi-3", OnTwo("1", "8"), true, kFitted),
+      OnTwoH100("h100-7b-2gpu-fsdp", "multi-3", OnTwo("4", "1")),
+      OnTwoH100("h100-7b-2gpu-fsdp-micro8", "multi-3", OnTwo("8", "1")),
+      OnTwoH100("h100-7b-2gpu-ddp", "multi-2", OnTwo("4", "1")),
+      OnTwoH100("h100-tiny-2gpu-ddp", "single-4", OnTwo("8", "1")),
   };
 }
 
