@@ -55,27 +55,13 @@ bool HasCutRows(const Run& run) {
   return run.inspection && run.inspection->longest_row >= run.job.train.max_seq_length;
 }
 
-// What rates and memory are called to ask whether they are comparable.
-Row SamplesPerSecond() {
-  return {.key = std::string(job::Name(job::Metric::kSamplesPerSecond)),
-          .label = "",
-          .unit = "",
-          .section = std::string(job::Name(kTime)),
-          .values = {}};
-}
-
-Row PeakMemory() {
-  return {.key = std::string(job::Name(job::Metric::kMemoryPeakAllocated)),
-          .label = "",
-          .unit = "",
-          .section = std::string(job::Name(kMemory)),
-          .values = {}};
-}
-
 // "; rates and memory are comparable": what all other warnings leave.
 std::string StillComparable(const std::vector<Run>& runs, const Comparability& found) {
-  const bool rates = found.IsComparable(SamplesPerSecond(), runs.size());
-  const bool memory = found.IsComparable(PeakMemory(), runs.size());
+  const auto is_comparable = [&](job::Metric metric) {
+    return found.IsComparable(RowOf(job::Info(metric)), runs.size());
+  };
+  const bool rates = is_comparable(job::Metric::kSamplesPerSecond);
+  const bool memory = is_comparable(job::Metric::kMemoryPeakAllocated);
   if (rates && memory) return "; rates and memory are comparable";
   if (rates) return "; rates are comparable";
   return memory ? "; memory is comparable" : "";
@@ -111,8 +97,9 @@ void WarnOfLength(const std::vector<Run>& runs, Comparability* found) {
       KindsOf(runs, [](const Run& run) { return std::to_string(run.job.train.max_seq_length); });
   const std::string lengths = Differing(kinds);
   if (lengths.empty()) return;
-  found->doubts.push_back(
-      {.rows = {std::string(job::Name(kLoss)), SamplesPerSecond().key}, .kinds = std::move(kinds)});
+  found->doubts.push_back({.rows = {std::string(job::Name(kLoss)),
+                                    std::string(job::Name(job::Metric::kSamplesPerSecond))},
+                           .kinds = std::move(kinds)});
   found->warnings.push_back(WarningOf(
       "rows are cut at different lengths (train.max_seq_length " + lengths +
           "): other tokens are trained on; losses, samples/s and speed-up are not comparable",

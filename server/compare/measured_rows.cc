@@ -22,11 +22,7 @@ bool Measures(const Run& run, job::MetricSection section) {
 }
 
 Row ToRow(const job::MetricInfo& metric, const std::vector<Run>& runs) {
-  const bool is_median = metric.reduction == job::Reduction::kMedian;
-  Row row{.key = std::string(metric.name),
-          .label = (is_median ? "median " : "") + std::string(metric.label),
-          .unit = std::string(metric.unit),
-          .section = std::string(job::Name(metric.section))};
+  Row row = RowOf(metric);
   for (const Run& run : runs) {
     Value& value = row.values.emplace_back();
     if (!Measures(run, metric.section)) continue;
@@ -181,6 +177,15 @@ void AddDerivedRows(const std::vector<Run>& runs, size_t base, const Comparabili
 }
 
 }  // namespace
+
+Row RowOf(const job::MetricInfo& metric) {
+  const bool is_median = metric.reduction == job::Reduction::kMedian;
+  return {.key = std::string(metric.name),
+          .label = (is_median ? "median " : "") + std::string(metric.label),
+          .unit = std::string(metric.unit),
+          .section = std::string(job::Name(metric.section)),
+          .values = {}};
+}
 
 std::string SourceOfTime(const Run& run) {
   if (!run.prediction || !run.prediction->time) return "";

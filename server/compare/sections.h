@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/rank/metric.h"
 #include "server/compare/compare.h"
 #include "server/compare/doubts.h"
 
@@ -41,6 +42,8 @@ bool HasMeasurements(const Run& run);
 // What the run's predicted time was taken from: "rates" | "earlier runs"; empty: it has none.
 std::string SourceOfTime(const Run& run);
 
+// The metric's row, without values.
+Row RowOf(const job::MetricInfo& metric);
 // Outcome, time, memory, device, loss: every row, those without any value too; without deltas and
 // marks. Speed-up and scaling have values of runs whose rates are comparable with the base's alone.
 std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base,
