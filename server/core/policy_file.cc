@@ -11,6 +11,7 @@
 #include "common/base/utf8.h"
 #include "common/json/read_json.h"
 #include "common/json/write_json.h"
+#include "server/core/lease_wish.h"
 
 namespace trainctl::core {
 namespace {
@@ -22,7 +23,7 @@ constexpr int64_t kMostOfAnything = 1'000'000;
 constexpr int64_t kMostPriority = 100;
 constexpr int64_t kMostSeconds = int64_t{366} * 86'400;
 constexpr int64_t kLeastHalfLife = 60;
-constexpr int64_t kLeastLease = 120;
+constexpr int64_t kLeastLease = kShortestLeaseUs / 1'000'000;
 constexpr int64_t kLeastRetention = 3600;
 constexpr std::string_view kEveryone = "*";
 

@@ -125,23 +125,21 @@ std::string TroubleText(const State& state, const LiveAttempt& attempt) {
   return "";
 }
 
-std::string LiveReason(const State& state, const Job& job, const Now& now) {
-  switch (job.status.state) {
-    case job::JobState::kStarting:
-      return Join(StartReason(*job.attempt), LeaseWarning(state, job, now));
-    case job::JobState::kStopping: return StopReason(state, *job.attempt);
-    default: return RunReason(state, job, now);
-  }
-}
-
 }  // namespace
 
 std::string Reason(const State& state, const Job& job, const Now& now) {
+  const auto beside_trouble = [&](const std::string& reason) {
+    return Join(TroubleText(state, *job.attempt), reason);
+  };
   switch (job.status.state) {
     case job::JobState::kQueued: return WaitReason(state, job, now);
+    case job::JobState::kStarting:
+      return beside_trouble(Join(StartReason(*job.attempt), LeaseWarning(state, job, now)));
+    case job::JobState::kStopping: return beside_trouble(StopReason(state, *job.attempt));
+    case job::JobState::kRunning: return beside_trouble(RunReason(state, job, now));
     case job::JobState::kFinished: return "";
-    default: return Join(TroubleText(state, *job.attempt), LiveReason(state, job, now));
   }
+  return "";
 }
 
 }  // namespace trainctl::core
