@@ -27,13 +27,27 @@ TEST(ListenAddress, OnlyLoopbackIsAccepted) {
   EXPECT_EQ(auth::ToString(*auth::ParseListenAddress("[::1]:7070")), "[::1]:7070");
 }
 
+// Of a job that runs there.
+void HaveLogs(TestSite& site, FakeWorker& worker) {
+  worker.Connect(site.channel());
+  site.Submit("logs");
+  const job::RankKey rank = worker.Start();
+  worker.Log(rank, 0, "one\n");
+  worker.WaitForLogAck(rank, 4);
+}
+
+coordinator::Options OptionsOf(const std::string& directory) {
+  coordinator::Options options;
+  options.listen = "127.0.0.1:0";
+  options.directory = directory;
+  return options;
+}
+
 TEST(Daemon, ASecondOneOnTheSameFolderIsRefused) {
   TestSite site;
   const base::SystemClock clock;
   QuietLog log;
-  coordinator::Options options;
-  options.listen = "127.0.0.1:0";
-  options.directory = site.directory();
+  const coordinator::Options options = OptionsOf(site.directory());
   const auto second = coordinator::Daemon::Start(options, clock, log);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, base::Code::kConflict);
@@ -42,20 +56,14 @@ TEST(Daemon, ASecondOneOnTheSameFolderIsRefused) {
 TEST(Daemon, AnEmptiedDatabaseIsNoNewSite) {
   TestSite site;
   FakeWorker worker("a/0");
-  worker.Connect(site.channel());
-  site.Submit("logs");
-  const job::RankKey rank = worker.Start();
-  worker.Log(rank, 0, "one\n");
-  worker.WaitForLogAck(rank, 4);
+  HaveLogs(site, worker);
   site.Stop();
   worker.Disconnect();
   const std::string database = site.directory() + "/coordinator.db";
   std::filesystem::rename(database, database + ".kept");
   const base::SystemClock clock;
   QuietLog log;
-  coordinator::Options options;
-  options.listen = "127.0.0.1:0";
-  options.directory = site.directory();
+  const coordinator::Options options = OptionsOf(site.directory());
   for (const bool is_there : {false, true}) {
     if (is_there) std::ofstream(database).close();
     const auto started = coordinator::Daemon::Start(options, clock, log);
@@ -70,20 +78,14 @@ TEST(Daemon, AnEmptiedDatabaseIsNoNewSite) {
 TEST(Daemon, ADatabaseWhoseLogWasRemovedIsNoNewSite) {
   TestSite site;
   FakeWorker worker("a/0");
-  worker.Connect(site.channel());
-  site.Submit("logs");
-  const job::RankKey rank = worker.Start();
-  worker.Log(rank, 0, "one\n");
-  worker.WaitForLogAck(rank, 4);
+  HaveLogs(site, worker);
   const TemporaryFolder folder;
   std::filesystem::copy(site.directory() + "/logs", folder.path() + "/logs",
                         std::filesystem::copy_options::recursive);
   std::filesystem::copy(site.directory() + "/coordinator.db", folder.path());
   const base::SystemClock clock;
   QuietLog log;
-  coordinator::Options options;
-  options.listen = "127.0.0.1:0";
-  options.directory = folder.path();
+  const coordinator::Options options = OptionsOf(folder.path());
   for (const char* start : {"first", "second"}) {
     const auto started = coordinator::Daemon::Start(options, clock, log);
     ASSERT_FALSE(started.ok()) << start;
@@ -103,9 +105,8 @@ TEST(Daemon, ATakenPortIsRefused) {
   const TemporaryFolder folder;
   const base::SystemClock clock;
   QuietLog log;
-  coordinator::Options options;
+  coordinator::Options options = OptionsOf(folder.path());
   options.listen = site.address();
-  options.directory = folder.path();
   const auto second = coordinator::Daemon::Start(options, clock, log);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, base::Code::kConflict);
