@@ -62,9 +62,21 @@ void AddJobs(const store::JobCounts& jobs, Exposition* text) {
     const int64_t count = found == jobs.states.end() ? 0 : found->second;
     text->Sample({{"state", std::string(job::Name(state))}}, static_cast<double>(count));
   }
-  text->Family("trainctl_jobs_ended", "gauge", "Jobs that have ended, by outcome.");
+  text->Family("trainctl_jobs_ended", "gauge", "Jobs of the store that have ended, by outcome.");
   for (const auto& [outcome, count] : jobs.outcomes)
     text->Sample({{"outcome", std::string(job::Name(outcome))}}, static_cast<double>(count));
+}
+
+// Outcomes without a job are told as well: a rate does not see a counter that begins at 1.
+void AddEnds(const coordinator::RecentEnds& ends, Exposition* text) {
+  text->Family("trainctl_job_ends_total", "counter",
+               "Jobs that have ended since the coordinator started, by outcome.");
+  for (int i = 0; i <= static_cast<int>(job::Outcome::kLaunchFailed); ++i) {
+    const auto outcome = static_cast<job::Outcome>(i);
+    const auto found = ends.counts().find(outcome);
+    text->Sample({{"outcome", std::string(job::Name(outcome))}},
+                 found == ends.counts().end() ? 0 : static_cast<double>(found->second));
+  }
 }
 
 void AddQueue(const coordinator::Coordinator& coordinator, Exposition* text) {
@@ -193,6 +205,7 @@ std::string SiteMetrics(const MetricsSource& source) {
   text.Family("trainctl_build_info", "gauge", "1, with the coordinator's version.");
   text.Sample({{"version", source.version}}, 1);
   AddJobs(source.jobs, &text);
+  AddEnds(source.coordinator.ends(), &text);
   AddQueue(source.coordinator, &text);
   AddDevices(source.coordinator, &text);
   AddFaults(source.coordinator, &text);

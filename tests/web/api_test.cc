@@ -403,7 +403,10 @@ TEST_F(WebApi, PrometheusIsToldOfJobsDevicesCallsAndCommits) {
   EXPECT_THAT(text, testing::Not(HasSubstr("trainctl_store_commit_seconds_count 0\n")));
   worker_.Succeed(job_.rank);
   site_.WaitForState(job_.id, "FINISHED");
-  EXPECT_THAT(metrics(), HasSubstr("\ntrainctl_jobs_ended{outcome=\"SUCCEEDED\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ntrainctl_job_ends_total{outcome=\"SUCCEEDED\"} 0\n"));
+  const std::string ended = metrics();
+  EXPECT_THAT(ended, HasSubstr("\ntrainctl_jobs_ended{outcome=\"SUCCEEDED\"} 1\n"));
+  EXPECT_THAT(ended, HasSubstr("\ntrainctl_job_ends_total{outcome=\"SUCCEEDED\"} 1\n"));
   EXPECT_EQ(text.find(kHostile), std::string::npos) << "no label is made of what users write";
 }
 
