@@ -105,6 +105,12 @@ class PythonClient(Client, ClusterTest):
         for shown in (plain, terminal.replace("\r\x1b[2K", "")):
             self.assertEqual([c for c in shown if not c.isprintable() and c != "\n"], [])
 
+    def test_a_curve_lies_over_the_steps_that_are_done(self):
+        job = self.submit(tiny_job(train__max_steps=4))
+        self.wait_for_end(job)
+        _, answer = self.do("plot", job=job)
+        self.assertEqual(answer, {"x": [1, 2, 3, 4], "steps": [0, 1, 2, 3], "label": "step"})
+
     def test_a_comparison_has_the_values_and_the_words_of_the_program(self):
         lab = {
             "base": tiny_job(),

@@ -65,6 +65,20 @@ def progress(argument):
     return printed
 
 
+def plot(argument):
+    """What lies on the axis of steps, and what the points are called."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    job = trainctl.connect().job(argument["job"])
+    drawn = job.plot("loss")
+    return {
+        "x": drawn.lines[0].get_xdata().tolist(),
+        "steps": list(job.metrics("loss")["step"]),
+        "label": drawn.get_xlabel(),
+    }
+
+
 def stop(argument):
     """A job that does not end by itself."""
     job = trainctl.connect().submit(argument["job"])

@@ -74,7 +74,7 @@ def plot(
         curves = list(job.metrics(metric).groupby("rank", dropna=False))
         for rank, points in curves:
             largest = points.groupby("step", as_index=False).agg({"value": "max", "time": "first"})
-            x = largest["step"]
+            x = largest["step"] + 1  # that were done
             if over_time:
                 start = job.view.started_at or 0
                 x = (
