@@ -12,6 +12,7 @@ import re
 import socket
 import subprocess
 import tempfile
+import unicodedata
 import unittest
 
 from beside_transformers import oracle_python
@@ -104,6 +105,19 @@ class PythonClient(Client, ClusterTest):
         self.assertEqual(plain.count("."), 3, "name, message and note")
         for shown in (plain, terminal.replace("\r\x1b[2K", "")):
             self.assertEqual([c for c in shown if not c.isprintable() and c != "\n"], [])
+
+    def test_lines_of_many_jobs_fit_the_terminal(self):
+        _, sent = self.do("rows", jobs=30, called="漢字" * 30, columns=40, lines=10)
+        first, again = sent.split("\x1b[9A")
+        for drawn in (first, again):
+            lines = drawn.replace("\r\x1b[2K", "").splitlines()
+            self.assertEqual(len(lines), 9)
+            self.assertEqual([line[:3] for line in lines[:7]], ["漢字漢"] * 7)
+            self.assertTrue(lines[7].startswith("last (last) ["), "who goes on is shown first")
+            self.assertEqual(lines[8], "… 22 more")
+            for line in lines:
+                wide = sum(unicodedata.east_asian_width(c) == "W" for c in line)
+                self.assertLess(len(line) + wide, 40)
 
     def test_a_curve_lies_over_the_steps_that_are_done(self):
         job = self.submit(tiny_job(train__max_steps=4))

@@ -65,6 +65,24 @@ def progress(argument):
     return printed
 
 
+def rows(argument):
+    """What a terminal of so many lines is sent for jobs of which only the last goes on."""
+    from trainctl.progress import _TerminalLines
+    from trainctl.proto import trainctl_pb2
+
+    os.environ.update(COLUMNS=str(argument["columns"]), LINES=str(argument["lines"]))
+    views = [
+        trainctl_pb2.JobView(id=f"j{i}", name=argument["called"], state="FINISHED")
+        for i in range(argument["jobs"] - 1)
+    ]
+    views.append(trainctl_pb2.JobView(id="last", name="last", state="RUNNING"))
+    out = io.StringIO()
+    drawn = _TerminalLines(out)
+    drawn.draw(views)
+    drawn.draw(views)
+    return out.getvalue()
+
+
 def plot(argument):
     """What lies on the axis of steps, and what the points are called."""
     import matplotlib

@@ -89,17 +89,19 @@ class _PlainLines:
 
 
 class _TerminalLines:
-    """Redrawn in place: the cursor goes up to the first of them."""
+    """Redrawn in place: the cursor goes up to the first of them, which is never above the top."""
 
     def __init__(self, out: Any) -> None:
         self._out = out
         self._drawn = 0
 
     def draw(self, views: list[pb.JobView]) -> None:
-        width = shutil.get_terminal_size().columns - 1
+        columns, rows = shutil.get_terminal_size()
+        lines = [text.first_columns(line, columns - 1) for line in _fitting(views, rows - 1)]
         up = f"\x1b[{self._drawn}A" if self._drawn else ""
-        lines = [text.visible(f"{v.name} ({v.id}) {_bar(v)} {facts(v)}")[:width] for v in views]
-        self._out.write(up + "".join(f"\r\x1b[2K{line}\n" for line in lines))
+        # What was drawn below, in a higher terminal, is erased.
+        down = "\x1b[J" if len(lines) < self._drawn else ""
+        self._out.write(up + "".join(f"\r\x1b[2K{line}\n" for line in lines) + down)
         self._out.flush()
         self._drawn = len(lines)
 
@@ -146,6 +148,18 @@ def _html_line(view: pb.JobView) -> str:
 
 def _escape(words: str) -> str:
     return html.escape(text.visible(words))
+
+
+def _fitting(views: list[pb.JobView], rows: int) -> list[str]:
+    """A line a job, in their order; where there are too many, those that go on before others."""
+    shown = views
+    if len(views) > rows:
+        first = sorted(range(len(views)), key=lambda i: views[i].state == "FINISHED")
+        shown = [views[i] for i in sorted(first[: max(0, rows - 1)])]
+    lines = [text.visible(f"{v.name} ({v.id}) {_bar(v)} {facts(v)}") for v in shown]
+    if len(shown) < len(views):
+        lines.append(f"… {len(views) - len(shown):,} more")
+    return lines
 
 
 def _bar(view: pb.JobView) -> str:

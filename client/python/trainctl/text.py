@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 
 _DURATIONS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
@@ -10,6 +11,22 @@ _DURATIONS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 def visible(words: str) -> str:
     """What others wrote, such as a job's name, does not steer the terminal."""
     return "".join(c if c.isprintable() else "�" for c in words)
+
+
+def columns_of(character: str) -> int:
+    """Of a terminal: wide characters of East Asia and emoji have two, marks on others none."""
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def first_columns(words: str, columns: int) -> str:
+    """As far as they fit into so many."""
+    for i, character in enumerate(words):
+        columns -= columns_of(character)
+        if columns < 0:
+            return words[:i]
+    return words
 
 
 def with_unit(value: float, unit: str) -> str:
