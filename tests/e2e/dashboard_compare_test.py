@@ -65,6 +65,43 @@ class DashboardCompareTest(DashboardCase):
         self.assertEqual(self.browser.run("return document.querySelector('#base').value"), "1")
         self.expect_no_faults()
 
+    def test_the_address_holds_the_runs_and_not_what_they_are_called(self):
+        group, lab = self.lab()
+        first, second = (self.submit(tiny_job(name="two words")) for _ in range(2))
+        self.compare_page(f"?job=two+words&job={first}")
+        self.assertEqual(self.held(), ([second, first], [second, first]))
+        self.compare_page(f"?job={first}&job={group}")
+        self.assertEqual(self.held(), ([first, group], [first, *lab]))
+        newest = self.submit_group_of_one()
+        self.compare_page("")
+        self.assertEqual(self.held(), ([newest], [newest]))
+        self.submit_group_of_one()
+        self.browser.run(
+            "document.querySelector('#rows').replaceChildren();"
+            "document.querySelector('#base').dispatchEvent(new Event('change'))"
+        )
+        self.browser.wait("return document.querySelectorAll('#rows tr').length > 0")
+        self.assertEqual(self.held(), ([newest], [newest]))
+        self.expect_no_faults()
+
+    def compare_page(self, asked):
+        self.browser.open(f"{self.address}compare{asked}")
+        self.browser.wait("return document.querySelectorAll('#rows tr').length > 0")
+
+    def held(self):
+        """The jobs of the page's address, and those that it compares."""
+        held = self.browser.run("return new URLSearchParams(location.search).getAll('job')")
+        compared = self.browser.run(
+            "return [...document.querySelectorAll('#base option')].map((one) => one.textContent)"
+        )
+        return held, [re.search(r"\((j\d+)\)$", text)[1] for text in compared]
+
+    def submit_group_of_one(self):
+        """The id of its job."""
+        lab = {"base": tiny_job(), "experiments": [{"name": "one", "set": {}}]}
+        [job] = self.json("submit", self.write_job(lab))["jobs"]
+        return job["id"]
+
     def expect_lines_of(self, places, printed):
         """What stands at these places is what the command line prints, in lines of its own."""
         lines = self.browser.run(

@@ -6,31 +6,36 @@ import {
 import { askSeries, curveChart, curvesOf, onePhase } from "/assets/charts.js";
 
 let metrics = [], firstMetric = "";
-let comparison = null, base = 0, curves = [];
+let comparison = null, compared = [], base = 0, curves = [];  // compared: ids
 const chart = curveChart(at("curves"), "Curves", zoom);
 chart.figure.classList.add("tall");
 
 // ---- the address ----
 
-const words = () => at("jobs").value.split(/[\s,]+/).filter(Boolean);
+const isId = (word) => /^[gj]\d+$/.test(word);
+
+// A name means the newest of that name, and no word the newest group: tomorrow they are others.
+const idsFor = (words) =>
+  (words.length > 0 && words.every(isId) ? words : comparison.jobs.map((job) => job.id));
 
 function readAddress() {
-  const asked = new URLSearchParams(location.search);
-  at("jobs").value = asked.getAll("job").join(" ");
+  const held = new URLSearchParams(location.search);
+  const words = held.getAll("job");
+  at("jobs").value = words.join(" ");
   at("metric").replaceChildren(
     ...metrics.map((metric) => element("option", { value: metric.name }, metric.label)));
-  const wanted = metrics.find((metric) => metric.name === asked.get("metric"));
+  const wanted = metrics.find((metric) => metric.name === held.get("metric"));
   at("metric").value = wanted?.name ?? firstMetric;
-  at("log").checked = asked.has("log");
-  at("axis").value = asked.get("axis") === "time" ? "time" : "step";
-  at("smoothing").value = asked.get("smoothing") ?? 0;
-  for (const id of ["from", "to"]) at(id).value = asked.get(id) ?? "";
-  return asked.get("base");
+  at("log").checked = held.has("log");
+  at("axis").value = held.get("axis") === "time" ? "time" : "step";
+  at("smoothing").value = held.get("smoothing") ?? 0;
+  for (const id of ["from", "to"]) at(id).value = held.get(id) ?? "";
+  return [words, held.get("base")];
 }
 
 function writeAddress() {
   const selection = {
-    job: words(), base: base > 0 ? comparison.jobs[base].id : null,
+    job: compared, base: base > 0 ? comparison.jobs[base].id : null,
     metric: at("metric").value === firstMetric ? null : at("metric").value,
     log: at("log").checked ? 1 : null,
     axis: at("axis").value === "time" ? "time" : null,
@@ -97,8 +102,10 @@ function showTable() {
   at("base").value = String(base);
 }
 
-async function compare(wantedBase) {
-  comparison = await ask("/api/compare", { job: words(), base: wantedBase });
+async function compare(words, wantedBase) {
+  comparison = await ask("/api/compare", { job: words, base: wantedBase });
+  compared = idsFor(words);
+  at("jobs").value = compared.join(" ");
   const isWanted = (job) => job.id === wantedBase || job.name === wantedBase;
   base = Math.max(0, comparison.jobs.findIndex(isWanted));
   showTable();
@@ -151,10 +158,10 @@ async function guarded(work) {
 
 at("form").addEventListener("submit", (event) => {
   event.preventDefault();
-  guarded(() => compare(null));
+  guarded(() => compare(at("jobs").value.split(/[\s,]+/).filter(Boolean), null));
 });
 at("base").addEventListener("change", () =>
-  guarded(() => compare(comparison.jobs[at("base").value].id)));
+  guarded(() => compare(compared, comparison.jobs[at("base").value].id)));
 at("metric").addEventListener("change", () => { writeAddress(); guarded(readCurves); });
 for (const id of ["log", "axis", "smoothing"])
   at(id).addEventListener("input", () => { writeAddress(); draw(); });
@@ -165,5 +172,5 @@ guarded(async () => {
   const known = await ask("/api/metrics", {});
   metrics = known.metrics;
   firstMetric = known.charts[0].metrics[0];
-  await compare(readAddress());
+  await compare(...readAddress());
 });
