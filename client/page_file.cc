@@ -1,6 +1,8 @@
 #include "client/page_file.h"
 
 #include <cctype>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -51,11 +53,10 @@ base::Error NotPrinted(const std::string& file, const ProgramOutput& output) {
                                std::to_string(output.exit_code) + otherwise};
 }
 
-// The source lies beside the file for so long: some Chromiums see no other folder.
-base::Status PrintPage(const Surroundings& surroundings, const std::string& html,
-                       const std::string& file) {
-  const std::string target = AbsoluteFile(file), source = target + ".html";
-  const std::string made = target + ".new.pdf";  // it looks at the end
+// Within a folder of its own, whose files nobody else has.
+base::Status PrintInto(const Surroundings& surroundings, const std::string& html,
+                       const std::string& folder, const std::string& file) {
+  const std::string source = folder + "/page.html", made = folder + "/page.pdf";
   if (const base::Status written = base::WriteFileAtomically(source, html); !written.ok())
     return written;
   std::vector<std::string> command = {
@@ -65,17 +66,27 @@ base::Status PrintPage(const Surroundings& surroundings, const std::string& html
   command.insert(command.end(),
                  {"--no-pdf-header-footer", "--print-to-pdf=" + made, FileUrl(source)});
   const base::Result<ProgramOutput> output = surroundings.run(command, "");
-  std::error_code error;
-  std::filesystem::remove(source, error);
   if (!output.ok()) return output.error();
+  std::error_code error;
   const bool is_there = std::filesystem::file_size(made, error) > 0 && !error;
-  if (output->exit_code != 0 || !is_there) {
-    std::filesystem::remove(made, error);
-    return NotPrinted(file, *output);
-  }
-  std::filesystem::rename(made, target, error);
+  if (output->exit_code != 0 || !is_there) return NotPrinted(file, *output);
+  std::filesystem::rename(made, AbsoluteFile(file), error);
   if (error) return base::Error{base::Code::kIo, file + ": " + error.message()};
   return base::Ok{};
+}
+
+// That folder lies beside the file for so long: some Chromiums see no other place.
+base::Status PrintPage(const Surroundings& surroundings, const std::string& html,
+                       const std::string& file) {
+  std::string folder = AbsoluteFile(file) + ".XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) {
+    return base::Error{base::Code::kIo, "cannot make a folder beside " + file + ": " +
+                                            std::generic_category().message(errno)};
+  }
+  base::Status printed = PrintInto(surroundings, html, folder, file);
+  std::error_code error;
+  std::filesystem::remove_all(folder, error);
+  return printed;
 }
 
 }  // namespace

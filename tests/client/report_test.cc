@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "client/exit_code.h"
+#include "client/page_file.h"
 #include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
 #include "tests/client/client_test.h"
@@ -131,6 +134,24 @@ TEST_F(ReportTest, APdfWithoutAChromiumSaysWhatIsMissing) {
   EXPECT_EQ(ended.code, kExitNotFound);
   EXPECT_NE(ended.err.find("apt-get install chromium"), std::string::npos) << ended.err;
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_F(ReportTest, APdfTakesNoFileOfOthersThatLiesBesideIt) {
+  for (const char* name : {"report.pdf.html", "report.pdf.new.pdf"}) folder_.Write(name, "mine");
+  surroundings_.run = [](const std::vector<std::string>& command, const std::string&) {
+    for (const std::string& word : command) {
+      constexpr std::string_view kInto = "--print-to-pdf=";
+      if (word.starts_with(kInto)) std::ofstream(word.substr(kInto.size())) << "%PDF";
+    }
+    return base::Result<ProgramOutput>(ProgramOutput{});
+  };
+  EXPECT_TRUE(WritePage(surroundings_, "<p>", folder_ / "report.pdf").ok());
+  EXPECT_EQ(folder_.Read("report.pdf"), "%PDF");
+  for (const char* name : {"report.pdf.html", "report.pdf.new.pdf"})
+    EXPECT_EQ(folder_.Read(name), "mine");
+  EXPECT_EQ(std::ranges::distance(std::filesystem::directory_iterator(folder_.path()),
+                                  std::filesystem::directory_iterator()),
+            3);
 }
 
 }  // namespace
