@@ -14,11 +14,13 @@ namespace {
 
 constexpr std::string_view kOfNoMatter[] = {"version", "name",   "notes",     "expect",
                                             "tags",    "output", "resources", "model.revision"};
+constexpr std::string_view kMemoryLimit = "resources.gpu_memory_limit";  // as of a smaller device
 
 bool Matters(std::string_view key) {
-  return std::ranges::none_of(kOfNoMatter, [key](std::string_view section) {
-    return key.starts_with(section) && (key.size() == section.size() || key[section.size()] == '.');
-  });
+  return key == kMemoryLimit || std::ranges::none_of(kOfNoMatter, [key](std::string_view section) {
+           return key.starts_with(section) &&
+                  (key.size() == section.size() || key[section.size()] == '.');
+         });
 }
 
 std::string LastPart(const std::string& path) {

@@ -54,13 +54,22 @@ base::Result<std::vector<std::string>> ChangedIn(Api& api, const v1::JobView& vi
   return run.ok() ? DifferencesFromLab(experiment, *run) : std::vector<std::string>();
 }
 
+void JudgeAsLab(const job::JobSpec& experiment, Views* views) {
+  const job::Expect expect = experiment.expect.value_or(job::Expect::kSucceeded);
+  for (v1::JobView& view : *views) {
+    const std::optional<job::Outcome> outcome = OutcomeOf(view);
+    view.clear_as_expected();
+    if (outcome) view.set_as_expected(job::IsAsExpected(*outcome, expect));
+  }
+}
+
 base::Status Choose(Api& api, const Views& views, const job::JobSpec& experiment, LabRun* chosen) {
   const auto choose = [chosen](const v1::JobView& view, std::vector<std::string> changed) {
     chosen->job = view;
     chosen->changed = std::move(changed);
   };
   for (const v1::JobView& view : views) {
-    if (!IsDone(view)) continue;
+    if (!view.as_expected()) continue;
     base::Result<std::vector<std::string>> changed = ChangedIn(api, view, experiment);
     if (!changed.ok()) return changed.error();
     if (chosen->job && !changed->empty()) continue;
@@ -85,15 +94,12 @@ std::vector<std::string> UsersOf(const ViewsOf& views) {
 
 }  // namespace
 
-bool IsDone(const v1::JobView& job) {
-  if (job.has_as_expected()) return job.as_expected();
-  return Succeeded(job);
-}
+bool IsDone(const LabRun& run) { return run.job && run.job->as_expected(); }
 
 base::Result<std::vector<LabRun>> FindLabRuns(Api& api,
                                               const std::vector<job::JobSpec>& experiments,
                                               std::vector<std::string> users) {
-  const base::Result<ViewsOf> views = ListRuns(api, experiments, users);
+  base::Result<ViewsOf> views = ListRuns(api, experiments, users);
   if (!views.ok()) return views.error();
   if (users.empty()) users = UsersOf(*views);
   std::vector<LabRun> found;
@@ -103,6 +109,7 @@ base::Result<std::vector<LabRun>> FindLabRuns(Api& api,
       const auto its = views->find({user, experiment.name});
       if (its == views->end()) continue;
       run.runs = static_cast<int64_t>(its->second.size());
+      JudgeAsLab(experiment, &its->second);
       if (const base::Status chosen = Choose(api, its->second, experiment, &run); !chosen.ok())
         return chosen.error();
     }

@@ -13,6 +13,8 @@ namespace trainctl::client {
 
 // One user's of one experiment. Of several the newest that is done as the lab has it; else the
 // newest that is done with other settings, the newest that goes on, the newest.
+//
+// as_expected of the job is whether it ended as the lab expects, whatever its own job file says.
 struct LabRun {
   std::string user, experiment;
   std::optional<v1::JobView> job;    // none: not run yet
@@ -20,8 +22,8 @@ struct LabRun {
   std::vector<std::string> changed;  // DifferencesFromLab
 };
 
-// It ended as it should: succeeded, or as the job expects.
-bool IsDone(const v1::JobView& job);
+// It ended as the lab expects.
+bool IsDone(const LabRun& run);
 
 // For each user all experiments, both in their order. A run is one of a job with the experiment's
 // name. No users: all who have run one, by name. Errors are the coordinator's.

@@ -67,7 +67,7 @@ const LabRun* RunOf(const LabRunsByName& own, const std::string& experiment) {
   return run == own.end() || !run->second.job ? nullptr : &run->second;
 }
 
-bool Done(const LabRun* run) { return run != nullptr && IsDone(*run->job); }
+bool Done(const LabRun* run) { return run != nullptr && IsDone(*run); }
 
 // "SUCCEEDED (j12)"; of a lab "2 of 4 done".
 TextCell OwnCell(const Recipe& recipe, const LabRunsByName& own) {

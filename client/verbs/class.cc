@@ -225,7 +225,7 @@ class Class : public Verb {
                    {"experiment", run.experiment},
                    {"job", job == nullptr ? Json() : Json(job->id())},
                    {"outcome", outcome.empty() ? Json() : Json(outcome)},
-                   {"done", job != nullptr && IsDone(*job)},
+                   {"done", IsDone(run)},
                    {"runs", run.runs}};
     std::vector<TextCell> cells = {run.user,
                                    run.experiment,
@@ -266,7 +266,7 @@ class Class : public Verb {
     for (size_t begin = 0, end = 0; begin < runs.size(); begin = end) {
       std::vector<std::string> remaining;
       for (; end < runs.size() && runs[end].user == runs[begin].user; ++end) {
-        if (!runs[end].job || !IsDone(*runs[end].job)) remaining.push_back(runs[end].experiment);
+        if (!IsDone(runs[end])) remaining.push_back(runs[end].experiment);
       }
       Say(context, (begin == 0 ? "\n" : "") + runs[begin].user + ": " +
                        std::to_string(end - begin - remaining.size()) + " of " +

@@ -142,7 +142,7 @@ class Recipes : public Verb {
     JobFile remaining{.jobs = recipe.jobs, .is_lab = true};
     std::erase_if(remaining.jobs, [&own](const job::JobSpec& job) {
       const auto run = own.find(job.name);
-      return run != own.end() && run->second.job && IsDone(*run->second.job);
+      return run != own.end() && IsDone(run->second);
     });
     std::string all;
     if (context.api != nullptr && !remaining.jobs.empty()) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "common/job/job.h"
+
 namespace trainctl::job {
 namespace {
 
@@ -74,6 +76,10 @@ std::optional<OomPhase> ParseOomPhase(std::string_view name) {
 
 bool IsOutOfMemory(std::optional<Outcome> outcome) {
   return outcome == Outcome::kOomGpu || outcome == Outcome::kOomHost;
+}
+
+bool IsAsExpected(Outcome outcome, Expect expect) {
+  return expect == Expect::kOom ? IsOutOfMemory(outcome) : outcome == Outcome::kSucceeded;
 }
 
 }  // namespace trainctl::job

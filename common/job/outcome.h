@@ -97,4 +97,7 @@ std::optional<OomPhase> ParseOomPhase(std::string_view name);
 // Of the device or of its host.
 bool IsOutOfMemory(std::optional<Outcome> outcome);
 
+enum class Expect;  // job.h
+bool IsAsExpected(Outcome outcome, Expect expect);
+
 }  // namespace trainctl::job

@@ -207,8 +207,7 @@ bool MayComeBack(const Job& job, const job::AttemptEnd& end) {
 
 std::optional<bool> AsExpected(const job::JobSpec& spec, job::Outcome outcome) {
   if (!spec.expect) return std::nullopt;
-  if (*spec.expect == job::Expect::kSucceeded) return outcome == Outcome::kSucceeded;
-  return job::IsOutOfMemory(outcome);
+  return job::IsAsExpected(outcome, *spec.expect);
 }
 
 }  // namespace trainctl::core

@@ -108,12 +108,45 @@ TEST_F(ClassTest, ARunWithTheLabsSettingsCountsBeforeANewerOneWithOthers) {
   EXPECT_EQ(runs[2]["changed"], "train.max_steps 1");
 }
 
-TEST_F(ClassTest, ARunThatEndedAsExpectedIsDone) {
-  AddRun("j1", "anna", ClassJob("full"), "OOM_GPU").set_as_expected(true);
-  AddRun("j2", "anna", ClassJob("lora"), "SUCCEEDED").set_as_expected(false);
+// kClassLab, in which `lora` is to run out of the memory of a smaller device.
+constexpr const char* kLabOfMemory =
+    R"({"base": {"version": 1, "model": {"path": "/models/tiny"}, "data": {"path": "rows.json"},
+ "train": {"global_batch_size": 8, "micro_batch_size": 2},
+ "resources": {"gpu_memory_limit": "64GiB"}},
+ "experiments": [{"name": "full", "set": {}},
+                 {"name": "lora", "set": {"lora": {"r": 8}}, "expect": "OOM"}]})";
+
+TEST_F(ClassTest, AnExpectationOfOnesOwnMakesNothingDone) {
+  lab_ = folder_.Write("memory.json", kLabOfMemory);
+  job::JobSpec small = ClassJob("full");
+  small.resources.gpu_memory_limit_bytes = int64_t{1} << 30;
+  small.expect = job::Expect::kOom;
+  AddRun("j1", "anna", small, "OOM_GPU").set_as_expected(true);
   const Json runs = Runs();
-  EXPECT_EQ(runs[0]["done"], true);
+  EXPECT_EQ(runs[0]["done"], false);
+  EXPECT_EQ(runs[0]["changed"], "resources.gpu_memory_limit 1GiB");
+}
+
+TEST_F(ClassTest, ARunThatSucceededWhereTheLabExpectsOtherwiseIsNotDone) {
+  lab_ = folder_.Write("memory.json", kLabOfMemory);
+  AddRun("j1", "anna", ClassJob("lora"), "SUCCEEDED");
+  const Json runs = Runs();
   EXPECT_EQ(runs[1]["done"], false);
+  EXPECT_EQ(runs[1]["changed"], "resources.gpu_memory_limit null");
+}
+
+TEST_F(ClassTest, ARunThatEndedAsTheLabExpectsIsDone) {
+  lab_ = folder_.Write("memory.json", kLabOfMemory);
+  job::JobSpec job = ClassJob("lora");
+  job.resources.gpu_memory_limit_bytes = int64_t{64} << 30;
+  AddRun("j1", "anna", job, "OOM_GPU");
+  job.expect = job::Expect::kSucceeded;
+  AddRun("j2", "bob", job, "OOM_GPU").set_as_expected(false);
+  const Json runs = Runs();
+  for (const int of_lora : {1, 3}) {
+    EXPECT_EQ(runs[of_lora]["done"], true);
+    EXPECT_EQ(runs[of_lora]["changed"], "");
+  }
 }
 
 // What export writes of one user's runs is read as the reference of all.
@@ -237,6 +270,7 @@ TEST(LabDifferences, PathsOfOnesOwnAndRemarksAreNone) {
   run.data.path = "/elsewhere/rows.json";
   run.output.dir = "/out";
   run.resources.priority = 3;
+  run.expect = job::Expect::kOom;
   run.train.global_batch_size.reset();
   run.train.accumulate_grad_batches = 4;
   EXPECT_EQ(DifferencesFromLab(lab, run), std::vector<std::string>());
