@@ -11,6 +11,7 @@
 #include "client/show/transposed_comparison.h"
 #include "common/base/did_you_mean.h"
 #include "common/rank/metric.h"
+#include "common/wire/comparison_doubt.h"
 
 namespace trainctl::client {
 namespace {
@@ -31,7 +32,7 @@ Json FlatRecord(const v1::CompareResponse& response, const v1::CompareRow& row) 
 // else nothing where that row is called so.
 std::string HeadingAbove(const v1::CompareResponse& response, const v1::CompareRow& row) {
   const std::string& section = row.section();
-  const std::string doubt = record::DoubtOf(response, section);
+  const std::string doubt = wire::DoubtOf(response, section);
   if (!doubt.empty()) return section + " (" + doubt + ")";
   return section == row.label() ? "" : section;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "common/wire/comparison_doubt.h"
+
 namespace trainctl::record {
 namespace {
 
@@ -34,17 +36,12 @@ constexpr Definition kDefinitions[] = {
 
 }  // namespace
 
-bool IsCompared(const v1::CompareRow& row) {
-  return std::ranges::any_of(row.values(), [](const v1::CompareValue& value) {
-    return value.best() || value.has_delta();
-  });
-}
-
 std::vector<std::string> DefinitionsOf(const v1::CompareResponse& response) {
   std::vector<std::string> lines;
   for (const Definition& definition : kDefinitions) {
     const auto is_of_it = [&definition](const v1::CompareRow& row) {
-      return definition.section.empty() ? IsCompared(row) : row.section() == definition.section;
+      return definition.section.empty() ? wire::IsCompared(row)
+                                        : row.section() == definition.section;
     };
     if (std::ranges::any_of(response.rows(), is_of_it)) lines.emplace_back(definition.line);
   }

@@ -8,9 +8,6 @@
 
 namespace trainctl::record {
 
-// Whether any of its values has a percentage or is the best.
-bool IsCompared(const v1::CompareRow& row);
-
 // A line each: what holds for all, then of the sections that have rows.
 std::vector<std::string> DefinitionsOf(const v1::CompareResponse& response);
 

@@ -1,10 +1,10 @@
 #include "common/record/comparison_record.h"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "common/record/comparison_definitions.h"
+#include "common/wire/comparison_doubt.h"
 
 namespace trainctl::record {
 namespace {
@@ -26,12 +26,6 @@ std::vector<std::string> Strings(const auto& repeated) {
   return {repeated.begin(), repeated.end()};
 }
 
-bool IsDoubtful(const v1::CompareResponse& response, const std::string& section) {
-  return std::ranges::any_of(response.warning_sections(), [&](const v1::SectionNames& names) {
-    return std::ranges::count(names.sections(), section) > 0;
-  });
-}
-
 }  // namespace
 
 // Bytes and batch sizes are counts.
@@ -48,14 +42,6 @@ std::vector<std::string> SectionsOf(const v1::CompareResponse& response, int war
   return Strings(response.warning_sections(warning).sections());
 }
 
-std::string DoubtOf(const v1::CompareResponse& response, const std::string& section) {
-  if (!IsDoubtful(response, section)) return "";
-  const bool is_compared = std::ranges::any_of(response.rows(), [&](const v1::CompareRow& row) {
-    return row.section() == section && IsCompared(row);
-  });
-  return is_compared ? "in part not comparable" : "not comparable";
-}
-
 Json ComparisonDocument(const v1::CompareResponse& response) {
   Json jobs = Json::array();
   for (const v1::ComparedJob& job : response.jobs()) {
@@ -67,7 +53,7 @@ Json ComparisonDocument(const v1::CompareResponse& response) {
   for (int i = 0; i < response.warnings_size(); ++i) {
     warning_sections.push_back(SectionsOf(response, i));
     for (const std::string& section : SectionsOf(response, i))
-      doubts[section] = DoubtOf(response, section);
+      doubts[section] = wire::DoubtOf(response, section);
   }
   return {{"jobs", jobs},
           {"rows", RowRecords(response)},

@@ -16,12 +16,9 @@ Json ValueJson(const v1::CompareValue& value);
 // of a version that does not say, or there are no such rows.
 std::vector<std::string> SectionsOf(const v1::CompareResponse& response, int warning);
 
-// What stands behind the section's name: "not comparable", where a warning makes its numbers
-// doubtful; "in part not comparable", where some of its rows are compared all the same; else empty.
-std::string DoubtOf(const v1::CompareResponse& response, const std::string& section);
-
 // {"jobs", "rows", "same", "warnings", "warning_sections", "doubtful_sections", "definitions"}: of
-// each warning its sections; of each of these DoubtOf; what rows mean (comparison_definitions.h).
+// each warning its sections; of each of these wire::DoubtOf; what rows mean
+// (comparison_definitions.h).
 Json ComparisonDocument(const v1::CompareResponse& response);
 // A record for each row: its values as a list.
 std::vector<Json> RowRecords(const v1::CompareResponse& response);

@@ -1,5 +1,6 @@
 #include "server/views/encode_comparison.h"
 
+#include "common/wire/comparison_doubt.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::views {
@@ -39,6 +40,7 @@ v1::CompareResponse EncodeComparison(const coordinator::Comparison& comparison) 
     v1::SectionNames* names = response.add_warning_sections();
     for (const std::string& section : warning.sections) names->add_sections(section);
   }
+  wire::AddDoubts(&response);
   return response;
 }
 

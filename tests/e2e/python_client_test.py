@@ -141,6 +141,9 @@ class PythonClient(Client, ClusterTest):
         self.assertEqual(answer["values"], [row["values"] for row in rows])
         self.assertEqual(answer["best"], [row["best"] for row in rows])
         self.assertEqual(answer["derived"], "DataFrame")
+        self.assertTrue(document["doubtful_sections"])
+        for section, doubt in document["doubtful_sections"].items():
+            self.assertIn(f">{section} ({doubt})</th>", answer["html"])
         self.assertIn("first &lt;b&gt;", answer["html"])
         self.assertIn("percentages are against second.", answer["html"])
         # The program prints the base first.

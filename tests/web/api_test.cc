@@ -186,6 +186,10 @@ TEST_F(WebApi, AComparisonIsTheOneOfTheCommandLine) {
   shown.erase("schema");
   EXPECT_EQ(shown.dump(), Json(record::ComparisonDocument(response)).dump());
   EXPECT_EQ(document["jobs"][1]["id"], other);
+  EXPECT_FALSE(response.doubtful_sections().empty());
+  EXPECT_EQ(document["doubtful_sections"].size(), response.doubtful_sections().size());
+  for (const auto& [section, doubt] : response.doubtful_sections())
+    EXPECT_EQ(document["doubtful_sections"][section], doubt) << "as Python's client shows it";
 }
 
 TEST_F(WebApi, TheSiteHasAllThatRunsAndWaitsHoweverOldItIs) {

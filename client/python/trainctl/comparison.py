@@ -88,15 +88,8 @@ class Comparison(pd.DataFrame):
 
     def _doubt(self, section: str) -> str:
         """What stands behind the section's name, as trainctl compare has it."""
-        if not any(section in names for names in self.warning_sections):
-            return ""
-        is_compared = any(
-            value.best or value.HasField("delta")
-            for row in self._response.rows
-            if row.section == section
-            for value in row.values
-        )
-        return " (in part not comparable)" if is_compared else " (not comparable)"
+        doubt = self._response.doubtful_sections.get(section)
+        return f" ({doubt})" if doubt else ""
 
     def _of_rows(self, fact: Callable[[pb.CompareRow], str]) -> pd.Series[str]:
         rows = self._response.rows
@@ -111,7 +104,7 @@ class Comparison(pd.DataFrame):
             if row.section != section and (doubt or row.section != row.label):
                 span = len(self.columns) + 1
                 title = f'<th colspan="{span}" style="text-align:left">'
-                lines.append(f"<tr>{title}{html.escape(row.section)}{doubt}</th></tr>")
+                lines.append(f"<tr>{title}{html.escape(row.section + doubt)}</th></tr>")
             section = row.section
             cells = "".join(_html_cell(row, value) for value in row.values)
             label = f'<td style="text-align:left">{html.escape(row.label)}</td>'
