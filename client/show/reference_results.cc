@@ -23,6 +23,10 @@ std::string TextIn(const Json& object, const char* key) {
   return member != object.end() && member->is_string() ? member->get<std::string>() : "";
 }
 
+std::string OnDevice(const std::string& device_name) {
+  return device_name.empty() ? "" : ", on " + device_name;
+}
+
 }  // namespace
 
 base::Status ReferenceResults::Add(const std::string& text, const std::string& source) {
@@ -43,7 +47,10 @@ base::Status ReferenceResults::Add(const std::string& text, const std::string& s
       if (!(*values)[i].is_number()) continue;
       const Json& job = (*jobs)[i];
       Experiment& experiment = added[TextIn(job, "name")];
+      experiment.device_name = TextIn(job, "device_name");
       experiment.origin = measured.empty() ? TextIn(job, "id") : measured;
+      experiment.described_origin =
+          measured.empty() ? source + OnDevice(experiment.device_name) : measured;
       experiment.numbers[TextIn(row, "key")] = (*values)[i];
     }
   }
@@ -51,16 +58,27 @@ base::Status ReferenceResults::Add(const std::string& text, const std::string& s
   return base::Ok{};
 }
 
-std::string ReferenceResults::Origin(const std::string& experiment) const {
+const ReferenceResults::Experiment& ReferenceResults::Find(const std::string& experiment) const {
+  static const Experiment kNone;
   const auto found = experiments_.find(experiment);
-  return found == experiments_.end() ? "" : found->second.origin;
+  return found == experiments_.end() ? kNone : found->second;
+}
+
+std::string ReferenceResults::Origin(const std::string& experiment) const {
+  return Find(experiment).origin;
+}
+
+std::string ReferenceResults::DescribedOrigin(const std::string& experiment) const {
+  return Find(experiment).described_origin;
+}
+
+std::string ReferenceResults::DeviceName(const std::string& experiment) const {
+  return Find(experiment).device_name;
 }
 
 std::optional<double> ReferenceResults::Number(const std::string& experiment,
                                                std::string_view key) const {
-  const auto found = experiments_.find(experiment);
-  if (found == experiments_.end()) return std::nullopt;
-  const auto& numbers = found->second.numbers;
+  const auto& numbers = Find(experiment).numbers;
   const auto number = numbers.find(key);
   return number == numbers.end() ? std::nullopt : std::optional(number->second);
 }

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "client/exit_code.h"
@@ -35,8 +36,19 @@ constexpr ClassColumn kNumbers[] = {{job::Metric::kTimeSeconds, "TIME", true, 0}
                                     {job::Metric::kLoss, "LOSS", true, 0},
                                     {job::Metric::kValLoss, "VAL LOSS", true, 2}};
 
-// Of a job, by the metric's name.
-using Numbers = std::map<std::string, double, std::less<>>;
+// Of a job.
+struct Measured {
+  std::string device_name;                             // empty: not known
+  std::map<std::string, double, std::less<>> numbers;  // by the metric's name
+
+  std::optional<double> Number(std::string_view key) const {
+    const auto number = numbers.find(key);
+    return number == numbers.end() ? std::nullopt : std::optional(number->second);
+  }
+};
+using MeasuredById = std::map<std::string, Measured>;
+
+constexpr const char* kElsewhere = "†";  // in place of a ratio
 
 // "anna", "# who audits" and "bob,carol" on a line each.
 std::vector<std::string> UsersIn(const std::string& text) {
@@ -50,6 +62,8 @@ std::vector<std::string> UsersIn(const std::string& text) {
   }
   return users;
 }
+
+Json NameOrNull(const std::string& name) { return name.empty() ? Json() : Json(name); }
 
 class Class : public Verb {
  public:
@@ -66,7 +80,9 @@ class Class : public Verb {
         "Of several it is the newest that ended as it should with the lab's settings; else one "
         "with others, which CHANGED tells.\n"
         "×REF: the number, divided by the reference's. S/STEP is the median; of time, tokens/s and "
-        "losses there is a ratio only where both trained as many samples.");
+        "losses there is a ratio only where both trained as many samples.\n"
+        "†: none of time, S/STEP and tokens/s, for the run was on another device than the "
+        "reference's.");
   }
 
   int Run(Context& context) override {
@@ -81,13 +97,13 @@ class Class : public Verb {
     if (!api.ok()) return Fail(context, api.error());
     const base::Result<std::vector<LabRun>> runs = FindLabRuns(**api, lab->jobs, *users);
     if (!runs.ok()) return Fail(context, runs.error());
-    const base::Result<std::map<std::string, Numbers>> numbers = Measured(**api, *runs);
-    if (!numbers.ok()) return Fail(context, numbers.error());
+    const base::Result<MeasuredById> measured = Measure(**api, *runs);
+    if (!measured.ok()) return Fail(context, measured.error());
     if (context.for_people() && runs->empty()) {
       Say(context, "nobody has run an experiment of " + lab_ + " here\n");
       return kExitOk;
     }
-    return Print(context, *runs, *numbers);
+    return Print(context, *runs, *measured);
   }
 
  private:
@@ -141,10 +157,8 @@ class Class : public Verb {
                       ": nothing is measured against it of " + Join(strangers, ", "));
   }
 
-  // By the job's id.
-  static base::Result<std::map<std::string, Numbers>> Measured(Api& api,
-                                                               const std::vector<LabRun>& runs) {
-    std::map<std::string, Numbers> numbers;
+  static base::Result<MeasuredById> Measure(Api& api, const std::vector<LabRun>& runs) {
+    MeasuredById measured;
     std::vector<std::string> ids;
     for (const LabRun& run : runs) {
       if (run.job) ids.push_back(run.job->id());
@@ -156,14 +170,22 @@ class Class : public Verb {
       const base::Result<v1::CompareResponse> response = api.Compare(request);
       if (!response.ok()) return response.error();
       if (const base::Status whole = CheckWhole(*response); !whole.ok()) return whole.error();
-      for (const v1::CompareRow& row : response->rows()) {
-        for (int i = 0; i < response->jobs_size(); ++i) {
-          if (row.values(i).has_number())
-            numbers[response->jobs(i).id()][row.key()] = row.values(i).number();
+      for (int i = 0; i < response->jobs_size(); ++i) {
+        Measured& job = measured[response->jobs(i).id()];
+        job.device_name = response->jobs(i).device_name();
+        for (const v1::CompareRow& row : response->rows()) {
+          if (row.values(i).has_number()) job.numbers[row.key()] = row.values(i).number();
         }
       }
     }
-    return numbers;
+    return measured;
+  }
+
+  // Empty where it was not run.
+  static const Measured& Of(const LabRun& run, const MeasuredById& measured) {
+    static const Measured kNone;
+    const auto found = run.job ? measured.find(run.job->id()) : measured.end();
+    return found == measured.end() ? kNone : found->second;
   }
 
   // Which columns stand behind the numbers.
@@ -190,33 +212,40 @@ class Class : public Verb {
     return columns;
   }
 
-  bool TrainedAsMuch(const LabRun& run, const Numbers& numbers) const {
+  bool TrainedAsMuch(const LabRun& run, const Measured& measured) const {
     const std::string_view key = job::Info(job::Metric::kSamples).name;
-    const auto samples = numbers.find(key);
-    return samples != numbers.end() && samples->second == results_->Number(run.experiment, key);
+    const std::optional<double> samples = measured.Number(key);
+    return samples && samples == results_->Number(run.experiment, key);
+  }
+
+  // On another device than the reference, as far as both are known.
+  bool RanElsewhere(const LabRun& run, const Measured& measured) const {
+    const std::string reference = results_ ? results_->DeviceName(run.experiment) : "";
+    return !reference.empty() && !measured.device_name.empty() && reference != measured.device_name;
   }
 
   // Cells and members of one number.
-  void AddNumber(const LabRun& run, const Numbers& numbers, const ClassColumn& column,
+  void AddNumber(const LabRun& run, const Measured& measured, const ClassColumn& column,
                  std::vector<TextCell>* cells, Json* record) const {
     const job::MetricInfo& info = job::Info(column.metric);
     const std::string key(info.name);
-    const auto number = numbers.find(key);
-    const bool known = number != numbers.end();
-    (*record)[key] = known ? Json(number->second) : Json();
+    const std::optional<double> number = measured.Number(key);
+    (*record)[key] = number ? Json(*number) : Json();
     const bool has_unit_above = column.metric == job::Metric::kTokensPerSecond;
-    cells->emplace_back(known ? FormatWithUnit(number->second, has_unit_above ? "" : info.unit)
-                              : "");
+    cells->emplace_back(number ? FormatWithUnit(*number, has_unit_above ? "" : info.unit) : "");
     if (!results_) return;
     const std::optional<double> reference = results_->Number(run.experiment, key);
-    const bool has_ratio = known && reference && *reference != 0 &&
-                           (!column.of_whole_run || TrainedAsMuch(run, numbers));
-    const double ratio = has_ratio ? number->second / *reference : 0;
+    const bool has_both = number && reference && *reference != 0 &&
+                          (!column.of_whole_run || TrainedAsMuch(run, measured));
+    const bool is_of_other_device =
+        info.section == job::MetricSection::kTime && RanElsewhere(run, measured);
+    const bool has_ratio = has_both && !is_of_other_device;
+    const double ratio = has_ratio ? *number / *reference : 0;
     (*record)[key + "_ratio"] = has_ratio ? Json(ratio) : Json();
-    cells->emplace_back(has_ratio ? FormatNumber(ratio) + "×" : "");
+    cells->emplace_back(has_ratio ? FormatNumber(ratio) + "×" : has_both ? kElsewhere : "");
   }
 
-  void AddRow(const LabRun& run, const Numbers& numbers, const Remarks& remarks,
+  void AddRow(const LabRun& run, const Measured& measured, const Remarks& remarks,
               Listing* listing) const {
     const v1::JobView* job = run.job ? &*run.job : nullptr;
     const std::string outcome = job == nullptr ? "" : job->outcome();
@@ -232,9 +261,11 @@ class Class : public Verb {
                                    job == nullptr ? "" : job->id(),
                                    {state, job == nullptr ? Style::kFaint : OutcomeStyle(*job)},
                                    run.runs > 0 ? WithThousands(run.runs) : ""};
-    for (const ClassColumn& column : kNumbers) AddNumber(run, numbers, column, &cells, &record);
+    for (const ClassColumn& column : kNumbers) AddNumber(run, measured, column, &cells, &record);
+    record["device_name"] = NameOrNull(measured.device_name);
     if (results_) {
       const bool has_reference = results_->Has(run.experiment);
+      record["reference_device_name"] = NameOrNull(results_->DeviceName(run.experiment));
       record["reference"] = has_reference ? Json(results_->Origin(run.experiment)) : Json();
       if (remarks.some_without_reference)
         cells.emplace_back(has_reference ? "" : "none", Style::kFaint);
@@ -245,20 +276,35 @@ class Class : public Verb {
     listing->table.AddRow(std::move(cells));
   }
 
-  int Print(Context& context, const std::vector<LabRun>& runs,
-            const std::map<std::string, Numbers>& numbers) const {
+  int Print(Context& context, const std::vector<LabRun>& runs, const MeasuredById& measured) const {
     const Remarks remarks = RemarksOn(runs);
     Listing listing{.collection = "runs", .table = TextTable(Columns(remarks)), .name_key = "job"};
-    static const Numbers kNone;
-    for (const LabRun& run : runs) {
-      const auto its = run.job ? numbers.find(run.job->id()) : numbers.end();
-      AddRow(run, its == numbers.end() ? kNone : its->second, remarks, &listing);
-    }
+    for (const LabRun& run : runs) AddRow(run, Of(run, measured), remarks, &listing);
     if (context.format == OutputFormat::kName)
       std::erase_if(listing.records, [](const Json& record) { return record["job"].is_null(); });
     const int code = client::Print(context, listing);
-    if (context.for_people()) SayProgress(context, runs);
+    if (!context.for_people()) return code;
+    SayProgress(context, runs);
+    if (results_) SayReference(context, runs, measured);
     return code;
+  }
+
+  // "×REF: against 2026-11-23 on NVIDIA H200, driver …"
+  void SayReference(Context& context, const std::vector<LabRun>& runs,
+                    const MeasuredById& measured) const {
+    std::set<std::string> origins, devices;
+    for (const LabRun& run : runs) {
+      if (results_->Has(run.experiment)) origins.insert(results_->DescribedOrigin(run.experiment));
+      if (RanElsewhere(run, Of(run, measured))) devices.insert(Of(run, measured).device_name);
+    }
+    if (origins.empty()) return;
+    std::string text = "\n";
+    for (const std::string& origin : origins) text += "×REF: against " + origin + "\n";
+    if (!devices.empty()) {
+      text += std::string(kElsewhere) +
+              ": no ratio, for the time is of another device: " + Join(devices, ", ") + "\n";
+    }
+    Say(context, WrapLines(text, context.surroundings.out_terminal.layout.width));
   }
 
   // "anna: 3 of 4 done; remains: lora-8"

@@ -46,8 +46,12 @@ Json ComparisonDocument(const v1::CompareResponse& response) {
   Json jobs = Json::array();
   for (const v1::ComparedJob& job : response.jobs()) {
     const Json outcome = job.outcome().empty() ? Json(nullptr) : Json(job.outcome());
-    jobs.push_back(
-        {{"id", job.id()}, {"name", job.name()}, {"state", job.state()}, {"outcome", outcome}});
+    const Json device_name = job.device_name().empty() ? Json(nullptr) : Json(job.device_name());
+    jobs.push_back({{"id", job.id()},
+                    {"name", job.name()},
+                    {"state", job.state()},
+                    {"outcome", outcome},
+                    {"device_name", device_name}});
   }
   Json warning_sections = Json::array(), doubts = Json::object();
   for (int i = 0; i < response.warnings_size(); ++i) {

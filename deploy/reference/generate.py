@@ -40,13 +40,16 @@ def table(text):
     return [dict(zip(header, row)) for row in rows]
 
 
+def machine_in(text):
+    return re.search(r"Measured on (.*?); data:", text)[1]
+
+
 def measured(text):
     """When, on what and how long, in the words of recipes_table.measured_on."""
-    machine = re.search(r"Measured on (.*?); data:", text)[1]
     date, steps = re.search(r"Rows of four\s+devices (\S+), (\d+) steps a run", text).groups()
     return (
-        f"{date} on {machine}, {steps} steps a run: the table of deploy/recipes/README.md, "
-        "fsdp with gathers by NCCL"
+        f"{date} on {machine_in(text)}, {steps} steps a run: "
+        "the table of deploy/recipes/README.md, fsdp with gathers by NCCL"
     )
 
 
@@ -61,9 +64,17 @@ def number(cell, unit):
 def comparison():
     text = (RECIPES / "README.md").read_text(encoding="utf-8")
     rows = [row for row in table(text) if devices_of(row) == DEVICES]
+    device_name = machine_in(text).split(",")[0]
     return {
         "measured": measured(text),
-        "jobs": [{"name": row["id"], "outcome": row["outcome"].split()[0]} for row in rows],
+        "jobs": [
+            {
+                "name": row["id"],
+                "outcome": row["outcome"].split()[0],
+                "device_name": device_name,
+            }
+            for row in rows
+        ],
         "rows": [
             {"key": key, "values": [number(row[column], unit) for row in rows]}
             for column, (key, unit) in COLUMNS.items()

@@ -32,6 +32,7 @@ v1::CompareResponse EncodeComparison(const coordinator::Comparison& comparison) 
     job->set_name(run.name);
     job->set_state(std::string(job::Name(run.state)));
     if (run.outcome) job->set_outcome(std::string(job::Name(*run.outcome)));
+    job->set_device_name(run.device_name);
   }
   for (const compare::Row& row : comparison.table.rows) EncodeRow(row, response.add_rows());
   for (const std::string& text : comparison.table.same) response.add_same(text);

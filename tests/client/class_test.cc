@@ -41,18 +41,20 @@ class ClassTest : public ClientTest {
   }
 
   // A column of the coordinator's comparison.
-  void Measure(const std::string& id, double time, double loss, double samples = 64) {
+  v1::ComparedJob& Measure(const std::string& id, double time, double loss, double samples = 64) {
     v1::CompareResponse& comparison = coordinator_.comparison;
     if (comparison.rows().empty()) {
       comparison.clear_jobs();
       for (const char* key : {"time_seconds", "loss", "samples", "step_seconds"})
         comparison.add_rows()->set_key(key);
     }
-    comparison.add_jobs()->set_id(id);
+    v1::ComparedJob& job = *comparison.add_jobs();
+    job.set_id(id);
     comparison.mutable_rows(0)->add_values()->set_number(time);
     comparison.mutable_rows(1)->add_values()->set_number(loss);
     comparison.mutable_rows(2)->add_values()->set_number(samples);
     comparison.mutable_rows(3)->add_values()->set_number(time / samples);
+    return job;
   }
 
   Json Runs(std::vector<std::string> more = {}) {
@@ -189,9 +191,39 @@ TEST_F(ClassTest, OfAnotherAmountRatesAloneLieAgainstTheReference) {
   EXPECT_EQ(runs[0]["loss_ratio"], nullptr);
 }
 
+TEST_F(ClassTest, OfRunsOnAnotherDeviceTheTimesLieAgainstNothing) {
+  AddRun("j1", "teacher", ClassJob("full"), "SUCCEEDED").set_group("g1");
+  v1::ComparedJob& reference = Measure("j1", 60, 2);
+  reference.set_name("full");
+  reference.set_device_name("NVIDIA H200");
+  ASSERT_EQ(Trainctl({"export", "g1", folder_ / "reference"}).code, 0);
+  coordinator_.comparison.Clear();
+  AddRun("j2", "anna", ClassJob("full"), "SUCCEEDED");
+  AddRun("j3", "bob", ClassJob("full"), "SUCCEEDED");
+  Measure("j2", 30, 3).set_device_name("NVIDIA H200");
+  Measure("j3", 90, 3).set_device_name("NVIDIA L4");
+  const std::vector<std::string> asked = {"--users", "anna,bob", "--reference",
+                                          folder_ / "reference"};
+  const Json runs = Runs(asked);
+  EXPECT_EQ(runs[0]["time_seconds_ratio"], 0.5);
+  EXPECT_EQ(runs[2]["time_seconds_ratio"], nullptr);
+  EXPECT_EQ(runs[2]["step_seconds_ratio"], nullptr);
+  EXPECT_EQ(runs[2]["loss_ratio"], 1.5);
+  EXPECT_EQ(runs[2]["device_name"], "NVIDIA L4");
+  EXPECT_EQ(runs[2]["reference_device_name"], "NVIDIA H200");
+  std::vector<std::string> words = {"class", lab_};
+  words.insert(words.end(), asked.begin(), asked.end());
+  const std::string out = Trainctl(words).out;
+  EXPECT_NE(out.find("×REF: against " + (folder_ / "reference/comparison.json") +
+                     ", on NVIDIA H200\n"
+                     "†: no ratio, for the time is of another device: NVIDIA L4\n"),
+            std::string::npos)
+      << out;
+}
+
 TEST_F(ClassTest, NumbersLieAgainstTheShippedOnes) {
   AddRun("j1", "anna", ClassJob("single-7"), "SUCCEEDED");
-  Measure("j1", 58, 2);
+  v1::ComparedJob& measured = Measure("j1", 58, 2);
   surroundings_.program_directory = checkout::File("build/bin");
   lab_ = folder_.Write("lab.json",
                        R"({"version": 1, "name": "single-7", "model": {"path": "/models/tiny"},
@@ -203,6 +235,11 @@ TEST_F(ClassTest, NumbersLieAgainstTheShippedOnes) {
   const Json beside_h100 = Runs({"--users", "anna", "--reference", "h100"});
   EXPECT_NEAR(beside_h100[0]["step_seconds_ratio"].get<double>(), 58 / 64.0 / 0.597, 0.02);
   EXPECT_EQ(Trainctl({"class", lab_, "--reference", "h300"}).code, kExitNotFound);
+  const std::string out = Trainctl({"class", lab_, "--reference", "h200"}).out;
+  EXPECT_NE(out.find("\n×REF: against 2026-11-23 on NVIDIA H200, "), std::string::npos) << out;
+  measured.set_device_name("NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(Runs({"--reference", "h200"})[0]["step_seconds_ratio"], nullptr);
+  EXPECT_TRUE(Runs({"--reference", "h100"})[0]["step_seconds_ratio"].is_number());
 }
 
 // Of four devices by the table of deploy/recipes/README.md, of BLIP-2 on four by nothing.

@@ -229,9 +229,11 @@ TEST_F(CompareTest, APageHasItsTablesAndBarsItsNumbers) {
 TEST_F(CompareTest, JsonIsTheContract) {
   const Json json = Json::parse(Trainctl({"compare", "-o", "json"}).out);
   EXPECT_EQ(json.begin().key(), "schema");
-  EXPECT_EQ(
-      json["jobs"][2],
-      Json({{"id", "j3"}, {"name", "micro-64"}, {"state", "FINISHED"}, {"outcome", "OOM_GPU"}}));
+  EXPECT_EQ(json["jobs"][2], Json({{"id", "j3"},
+                                   {"name", "micro-64"},
+                                   {"state", "FINISHED"},
+                                   {"outcome", "OOM_GPU"},
+                                   {"device_name", nullptr}}));
   const Json& time = json["rows"][3];
   EXPECT_EQ(time["key"], "time_seconds");
   EXPECT_EQ(time["label"], "time");

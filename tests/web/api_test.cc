@@ -186,6 +186,7 @@ TEST_F(WebApi, AComparisonIsTheOneOfTheCommandLine) {
   shown.erase("schema");
   EXPECT_EQ(shown.dump(), Json(record::ComparisonDocument(response)).dump());
   EXPECT_EQ(document["jobs"][1]["id"], other);
+  EXPECT_EQ(document["jobs"][0]["device_name"], response.jobs(0).device_name());
   EXPECT_FALSE(response.doubtful_sections().empty());
   EXPECT_EQ(document["doubtful_sections"].size(), response.doubtful_sections().size());
   for (const auto& [section, doubt] : response.doubtful_sections())
