@@ -49,7 +49,7 @@ OPT_BLOCK = ["q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2"]
 
 # name: architecture, its configuration, whether it is written in the dialect of transformers 4
 CASES = {
-    # Rows of 16 reach into all three ranges of the scaling, whose pretraining had rows of 8.
+    # Rows of 16 reach into all three ranges of the scaling, whose pretraining had rows of 32.
     "llama3": (
         transformers.LlamaForCausalLM,
         dict(
