@@ -9,9 +9,11 @@ Run it where torch, transformers, peft and safetensors are installed; it takes s
 Of each case, a folder of this one:
 
     stops      ids that end a text: two that the model itself comes to soon
+    penalty    the repetition_penalty of penalized_tokens
     texts      prompt, and the new tokens of the plain model and of the one with peft's adapters
                (tokens, lora_tokens; the latter only where there is <lora>); picture: of
-               baseline.safetensors' images, the row whose picture the prompt's placeholders are for
+               baseline.safetensors' images, the row whose picture the prompt's placeholders are
+               for. penalized_tokens: the plain model's with repetition_penalty
 
 Prompts and continuations reach beyond the windows and into all ranges of the rotary scalings. Each
 text begins with a model that has seen no longer one.
@@ -33,6 +35,7 @@ FAMILIES = {f"families/{name}": f"families/{name}/lora" for name in generate_fam
 BLIP2 = "families/blip2"
 LENGTHS = [3, 11, 20]
 NEW = 30
+PENALTY = 1.3
 
 
 def targets_of(case):
@@ -50,7 +53,7 @@ def model_of(case, lora):
     return model.eval()
 
 
-def continue_text(model, prompt, stops, **inputs):
+def continue_text(model, prompt, stops, settings, **inputs):
     ids = torch.tensor([prompt])
     if not inputs:
         model(input_ids=ids[:, :1])  # a dynamic rotation forgets the longer texts before this one
@@ -61,6 +64,7 @@ def continue_text(model, prompt, stops, **inputs):
         max_new_tokens=NEW,
         eos_token_id=stops or None,
         pad_token_id=0,
+        **settings,
         **inputs,
     )[0].tolist()
     return out[len(prompt) :] if out[: len(prompt)] == prompt else out
@@ -80,9 +84,9 @@ def stop_of(tokens, free):
 
 
 def case_of(prompts, model, lora_model, pictures=None):
-    def tokens(of, i, stops):
+    def tokens(of, i, stops, **settings):
         inputs = {} if pictures is None else {"pixel_values": pictures[i : i + 1]}
-        return continue_text(of, prompts[i], stops, **inputs)
+        return continue_text(of, prompts[i], stops, settings, **inputs)
 
     without_stops(model)
     free = [tokens(model, i, []) for i in range(len(prompts))]
@@ -90,13 +94,14 @@ def case_of(prompts, model, lora_model, pictures=None):
     texts = []
     for i, prompt in enumerate(prompts):
         text = {"prompt": prompt, "tokens": tokens(model, i, stops)}
+        text["penalized_tokens"] = tokens(model, i, stops, repetition_penalty=PENALTY)
         if pictures is not None:
             text["picture"] = i
         if lora_model is not None:
             text["lora_tokens"] = tokens(without_stops(lora_model), i, stops)
         texts.append(text)
     print([len(text["tokens"]) for text in texts], stops)
-    return {"stops": stops, "texts": texts}
+    return {"stops": stops, "penalty": PENALTY, "texts": texts}
 
 
 def decoder_case(case, lora):

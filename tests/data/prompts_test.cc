@@ -33,11 +33,13 @@ TEST_F(PromptsTest, BosStandsBeforeThemAsBeforeRows) {
   EXPECT_THAT(Read({"ab", "c"})->ids, ElementsAre(ElementsAre('a', 'b'), ElementsAre('c')));
 }
 
-TEST_F(PromptsTest, AllEosTokensOfTheModelEndATextAndTheOneOfRows) {
+TEST_F(PromptsTest, TheEosTokensThatTheModelNamesEndATextElseTheOneOfRows) {
   directory_.Write("tokenizer_config.json", R"({"eos_token": "<|end|>"})");
-  EXPECT_THAT(Read({"a"})->stops, ElementsAre(255, kEnd));
+  EXPECT_THAT(Read({"a"})->generation.stops, ElementsAre(255));
+  directory_.Write("config.json", "{}");
+  EXPECT_THAT(Read({"a"})->generation.stops, ElementsAre(kEnd));
   directory_.Write("generation_config.json", R"({"eos_token_id": [7, 8]})");
-  EXPECT_THAT(Read({"a"})->stops, ElementsAre(7, 8, kEnd));
+  EXPECT_THAT(Read({"a"})->generation.stops, ElementsAre(7, 8));
   directory_.Write("generation_config.json", R"({"eos_token_id": [7, 300]})");
   EXPECT_THAT(Read({"a"}).error().message, HasSubstr("eos_token_id"));
 }
@@ -60,7 +62,7 @@ TEST_F(PromptsTest, TheTokenThatEndsAnAnswerEndsAText) {
   job_.data.format = job::DataFormat::kChat;
   directory_.Write("tokenizer_config.json", R"({"eos_token": "<|end|>"})");
   job_.data.chat_template = job::ChatTemplate::kZephyr;
-  EXPECT_THAT(Read({"a"})->stops, ElementsAre(255, kEnd));
+  EXPECT_THAT(Read({"a"})->generation.stops, ElementsAre(255, kEnd));
   job_.data.chat_template.reset();
   EXPECT_THAT(Read({"a"}).error().message,
               testing::StartsWith("eval.prompts: data.template: null, but the tokenizer"));

@@ -116,6 +116,16 @@ class Oracle(BesideTransformers):
         folder = self.trained("chat", **chat, output__save="final")
         self.expect_same_texts(folder, None, "chat")
 
+    def test_a_models_repetition_penalty_is_transformers(self):
+        base = self.dir / "penalized"
+        shutil.copytree(TINY, base)
+        settings = {"eos_token_id": 1, "repetition_penalty": 1.3}
+        (base / "generation_config.json").write_text(json.dumps(settings))
+        folder = self.trained("punished", model__path=str(base), output__save="final")
+        ours = self.expect_same_texts(folder, None, "punished")
+        (folder / "generation_config.json").unlink()
+        self.assertNotEqual(ours, self.expect_same_texts(folder, None, "punished"))
+
     def families(self):
         """(each one's folder, rows of tokens, and the keys of a job on them)"""
         pick = random.Random(1)

@@ -167,6 +167,14 @@ TEST_P(ContinueTextsTest, GreedyTokensAreThoseOfTransformers) {
   ExpectTokens("tokens");
 }
 
+TEST_P(ContinueTextsTest, PenalizedTokensAreThoseOfTransformers) {
+  Load();
+  continuation_.repetition_penalty = case_["penalty"].get<double>();
+  ExpectTokens("penalized_tokens");
+  continuation_.temperature = 1e-6;  // nothing is left but the likeliest
+  ExpectTokens("penalized_tokens");
+}
+
 TEST_P(ContinueTextsTest, TextsThatWaitForOthersAreTheSame) {
   Load();
   continuation_.temperature = 0.8;

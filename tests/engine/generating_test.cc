@@ -117,6 +117,20 @@ TEST_F(GeneratingRankTest, AStopEndsItAsCancelled) {
   EXPECT_EQ(end.outcome().outcome, job::Outcome::kCancelled) << end.outcome().message;
 }
 
+TEST_F(GeneratingRankTest, WhatTheModelsSettingsWouldWriteOtherwiseIsTold) {
+  Generate();
+  plan_.job.model.path = folder_ / "model";
+  std::filesystem::copy(checkout::File("deploy/models/tiny"), plan_.job.model.path);
+  EXPECT_TRUE(Run().All<job::RankNotice>().empty());
+  std::ofstream(folder_ / "model" / "generation_config.json")
+      << R"({"repetition_penalty": 1.1, "no_repeat_ngram_size": 3, "num_beams": 4})";
+  const auto notices = Run().All<job::RankNotice>();
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(notices[0].text,
+            "eval.prompts: generation_config.json of the model sets no_repeat_ngram_size 3, "
+            "num_beams 4, which texts here do not follow: transformers' generate may write others");
+}
+
 TEST_F(GeneratingRankTest, ItsMemoryIsWeightsAndACacheAsPredicted) {
   Generate();
   plan_.job.model.path = checkout::File("deploy/models/tiny");

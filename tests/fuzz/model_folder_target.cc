@@ -7,8 +7,8 @@
 #include "worker/rank/data/boundary_tokens.h"
 #include "worker/rank/data/own_template.h"
 #include "worker/rank/data/token_file.h"
+#include "worker/rank/files/generation_config.h"
 #include "worker/rank/files/preprocessor_config.h"
-#include "worker/rank/files/stop_tokens.h"
 #include "worker/rank/files/weights.h"
 #include "worker/rank/tokenizer/gpt2_files.h"
 #include "worker/rank/tokenizer/tokenizer.h"
@@ -28,7 +28,7 @@ bool ReadModelFolder(std::string_view bytes) {
   const bool options = data::ReadGpt2Options(folder.path()).ok();
   const bool boundary = data::ReadBoundaryTokens(*tokenizer, shape, folder.path()).ok();
   const bool jinja = data::ReadOwnTemplate(folder.path()).ok();
-  const bool stops = files::ReadStopTokens(folder.path(), shape).ok();
+  const bool generation = files::ReadGenerationConfig(folder.path(), shape).ok();
   const bool pictures = files::CheckPreprocessor(folder.path(), 224).ok();
   const bool weights = files::WeightFiles::Open(folder.path()).ok();
   auto file = files::MappedFile::Open(folder.path() + "/added_tokens.json");
@@ -36,7 +36,7 @@ bool ReadModelFolder(std::string_view bytes) {
   for (int64_t i = 0; tokens && i < tokens->size(); ++i) {
     if ((*tokens)[i] == -1) break;
   }
-  return options || boundary || jinja || stops || pictures || weights;
+  return options || boundary || jinja || generation || pictures || weights;
 }
 
 }  // namespace trainctl::fuzz

@@ -8,7 +8,6 @@
 #include "worker/rank/data/boundary_tokens.h"
 #include "worker/rank/data/captions.h"
 #include "worker/rank/data/chat_encoder.h"
-#include "worker/rank/files/stop_tokens.h"
 
 namespace trainctl::data {
 namespace {
@@ -85,16 +84,16 @@ base::Result<Prompts> ReadPrompts(const job::JobSpec& job, const job::ModelShape
   if (!tokenizer) return AtPrompts(tokenizer.error());
   const auto boundary = ReadBoundaryTokens(**tokenizer, model, model_directory);
   if (!boundary) return AtPrompts(boundary.error());
-  auto stops = files::ReadStopTokens(model_directory, model);
-  if (!stops) return AtPrompts(stops.error());
+  auto generation = files::ReadGenerationConfig(model_directory, model);
+  if (!generation) return AtPrompts(generation.error());
   const auto placeholders = PlaceholdersOf(job.data, model);
   if (!placeholders) return placeholders.error();
-  prompts.stops = std::move(*stops);
-  if (boundary->eos >= 0) prompts.stops.push_back(boundary->eos);
+  prompts.generation = std::move(*generation);
+  std::vector<int64_t>& stops = prompts.generation.stops;
+  if (stops.empty() && boundary->eos >= 0) stops = {boundary->eos};
   const base::Result<EncodePrompt> encode =
-      job::PromptsAreTurns(job)
-          ? AsTurn(job, **tokenizer, *boundary, model_directory, &prompts.stops)
-          : AsItIs(**tokenizer, *boundary, *placeholders);
+      job::PromptsAreTurns(job) ? AsTurn(job, **tokenizer, *boundary, model_directory, &stops)
+                                : AsItIs(**tokenizer, *boundary, *placeholders);
   if (!encode) return AtPrompts(encode.error());
   for (const std::string& text : job.eval.prompts) {
     auto ids = (*encode)(text);

@@ -10,6 +10,7 @@
 #include "common/base/result.h"
 #include "common/job/job.h"
 #include "common/model/model_shape.h"
+#include "worker/rank/files/generation_config.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
@@ -19,7 +20,7 @@ struct Prompts {
   std::unique_ptr<Tokenizer> tokenizer;
   // Of each: a picture's placeholders, bos, the text; or what stands before an answer.
   std::vector<std::vector<int32_t>> ids;
-  std::vector<int64_t> stops;  // that end a continuation
+  files::GenerationConfig generation;  // with all ids that end a continuation
 
   bool empty() const { return ids.empty(); }
   // Tokens of the longest one.
@@ -28,8 +29,9 @@ struct Prompts {
 
 // bos stands before a prompt as before the rows of the data. Prompts that are turns
 // (job::PromptsAreTurns) are written by the template that writes the data's, up to where the answer
-// begins. A continuation ends at the model's own eos tokens, and at the one that ends rows or
-// answers. Without prompts nothing is read.
+// begins. A continuation ends at the model's own eos tokens, as transformers' generate does, and at
+// the one that ends answers. Of a model that names none, at the one that ends rows. Without prompts
+// nothing is read.
 //
 // Errors: kNotFound (no tokenizer), kIo, kInvalid. All name "eval.prompts", or one of them: no
 // token, one beyond the vocabulary, more than the model has positions for; those of

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/where.h>
 
 #include <algorithm>
 #include <iterator>
@@ -152,7 +153,8 @@ class Texts {
                            .inputs = ToDevice(ids),
                            .images = image.defined() ? image.unsqueeze(0) : at::Tensor(),
                            .cache = &cache_};
-    const at::Tensor chosen = Choose(texts, model_.Logits(context_, batch, ToDevice(last_rows)));
+    const at::Tensor logits = model_.Logits(context_, batch, ToDevice(last_rows));
+    const at::Tensor chosen = Choose(texts, Penalized(texts, logits));
     continuation_.agree(chosen);
     const at::Tensor host = chosen.cpu();
     is_stopped_ = host.const_data_ptr<int64_t>()[0] == Continuation::kStop;
@@ -162,6 +164,23 @@ class Texts {
       added.push_back(static_cast<int32_t>(host.const_data_ptr<int64_t>()[i]));
       continuation_.grown(static_cast<size_t>(first_) + texts[i], added, !IsOpen(texts[i]));
     }
+  }
+
+  // logits [texts, V] → the same, or new ones in fp32
+  at::Tensor Penalized(const std::vector<size_t>& texts, const at::Tensor& logits) const {
+    const double penalty = continuation_.repetition_penalty;
+    if (penalty == 1) return logits;
+    at::Tensor penalized = logits.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const std::vector<int32_t>& start = starts_[texts[i]].ids;
+      std::vector<int64_t> ids(start.begin(), start.end());
+      ids.insert(ids.end(), added_[texts[i]].begin(), added_[texts[i]].end());
+      const at::Tensor had = ToDevice(ids);
+      at::Tensor row = penalized[static_cast<int64_t>(i)];
+      const at::Tensor before = row.index_select(0, had);
+      row.scatter_(0, had, at::where(before < 0, before * penalty, before / penalty));
+    }
+    return penalized;
   }
 
   // logits [texts, V] → [texts] int64

@@ -27,6 +27,8 @@ struct Continuation {
   double temperature = 0;           // 0: always the likeliest token
   int64_t seed = 0;                 // of the choice by temperature
   std::vector<int64_t> stops = {};  // ids that end a text
+  double repetition_penalty = 1;    // above 0: of each token that a text has, its start included;
+                                    // logits above 0 are divided by it, others multiplied
   // Called with each choice [n] int64, on the device: all ranks that compute together then hold the
   // same in place. One that it fills with kStop ends all texts: none is returned.
   std::function<void(const at::Tensor& chosen)> agree = [](const at::Tensor&) {};
@@ -45,7 +47,8 @@ int64_t MostPositions(const job::ModelShape& shape);
 
 // What follows each text: at most max_new_tokens, and no position beyond MostPositions. A stop that
 // ended it is its last token. Greedy choices are those of transformers' generate. By temperature a
-// token is drawn by (seed, text, place): the same whenever logits are the same. The model has
+// token is drawn by (seed, text, place): the same whenever logits are the same. A penalty comes
+// before both. The model has
 // ModelOptions::max_length for the longest text and its continuation. Under a strategy that gathers
 // weights, every rank calls it alike.
 std::vector<std::vector<int32_t>> ContinueTexts(const Model& model, const job::ModelShape& shape,

@@ -53,11 +53,13 @@ std::vector<model::TextStart> PromptContinuer::Starts() const {
 void PromptContinuer::Run(int64_t steps_done, ops::Context& context,
                           const std::function<void(int64_t)>& progress) const {
   const bool leads = parts_.comm.rank() == 0, tells_parts = !job::Trains(parts_.job);
-  model::Continuation continuation{.max_new_tokens = parts_.job.eval.max_new_tokens,
-                                   .temperature = parts_.job.eval.temperature,
-                                   .seed = parts_.job.seed,
-                                   .stops = parts_.prompts.stops,
-                                   .progress = progress};
+  model::Continuation continuation{
+      .max_new_tokens = parts_.job.eval.max_new_tokens,
+      .temperature = parts_.job.eval.temperature,
+      .seed = parts_.job.seed,
+      .stops = parts_.prompts.generation.stops,
+      .repetition_penalty = parts_.prompts.generation.repetition_penalty,
+      .progress = progress};
   continuation.agree = [this, leads](const at::Tensor& chosen) {
     const bool stops = leads && parts_.commands.stop_requested();
     if (stops) chosen.fill_(model::Continuation::kStop);
@@ -94,7 +96,7 @@ job::RankContinuation PromptContinuer::Said(int64_t step, size_t place,
   if (const std::string picture = PictureName(place); !picture.empty())
     said.prompt = picture + (said.prompt.empty() ? "" : ": " + said.prompt);
   std::vector<int32_t> words = added;
-  if (!words.empty() && std::ranges::count(parts_.prompts.stops, words.back()) > 0)
+  if (!words.empty() && std::ranges::count(parts_.prompts.generation.stops, words.back()) > 0)
     words.pop_back();
   said.text = data::AddedText(*parts_.prompts.tokenizer, parts_.prompts.ids[place], words,
                               job::RankContinuation::kMaxTextBytes);

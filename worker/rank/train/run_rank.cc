@@ -23,6 +23,7 @@
 #include "worker/rank/data/dataset.h"
 #include "worker/rank/data/prompts.h"
 #include "worker/rank/files/adapter_config.h"
+#include "worker/rank/files/generation_config.h"
 #include "worker/rank/files/hub_cache.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/files/preprocessor_config.h"
@@ -130,6 +131,7 @@ class RankRun {
   data::TurnTalk TokenTurn();
   void TellOfSkipped(const data::Dataset& dataset);
   data::Prompts ReadPrompts(const job::ModelShape& shape) const;
+  void TellOfUnfollowed(const files::GenerationConfig& generation) const;
   void Join();
   RankContext Context() const;
   job::RankOutcome ContinuePrompts(const job::ModelShape& shape, base::SteadyMicros begin);
@@ -202,9 +204,20 @@ void RankRun::TellOfSkipped(const data::Dataset& dataset) {
   reporter_.Record(job::Metric::kSkippedRows, 0, static_cast<double>(skipped));
 }
 
+void RankRun::TellOfUnfollowed(const files::GenerationConfig& generation) const {
+  if (plan_.rank != 0 || generation.unfollowed.empty()) return;
+  std::string text = "eval.prompts: " + generation.file + " of the model sets";
+  for (const std::string& setting : generation.unfollowed)
+    text += (&setting == &generation.unfollowed.front() ? " " : ", ") + setting;
+  text += ", which texts here do not follow: transformers' generate may write others";
+  std::fputs((text + "\n").c_str(), stderr);
+  reporter_.Send(job::RankNotice{text});
+}
+
 data::Prompts RankRun::ReadPrompts(const job::ModelShape& shape) const {
   auto prompts = data::ReadPrompts(plan_.job, shape, plan_.job.model.path);
   if (!prompts) throw RunFailure{prompts.error().message};
+  TellOfUnfollowed(prompts->generation);
   return std::move(*prompts);
 }
 

@@ -1,0 +1,116 @@
+#include "worker/rank/files/generation_config.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "common/base/file.h"
+#include "worker/rank/files/hf_directory.h"
+#include "worker/rank/files/json_object.h"
+#include "worker/rank/files/json_text.h"
+
+namespace trainctl::files {
+namespace {
+
+constexpr const char* kStopKey = "eos_token_id";
+constexpr size_t kMostConfigBytes = 1 << 20;
+constexpr size_t kMostToldBytes = 40;  // of a value
+
+// Settings of transformers' generate that change what it writes at temperature 0, and the number
+// with which they don't. Nor do null, false, "" and what is empty.
+struct GenerateSetting {
+  const char* key;
+  double neutral = 0;
+};
+constexpr std::array kUnfollowed = {GenerateSetting{"bad_words_ids"},
+                                    GenerateSetting{"begin_suppress_tokens"},
+                                    GenerateSetting{"constraints"},
+                                    GenerateSetting{"dola_layers"},
+                                    GenerateSetting{"encoder_no_repeat_ngram_size"},
+                                    GenerateSetting{"encoder_repetition_penalty", 1},
+                                    GenerateSetting{"exponential_decay_length_penalty"},
+                                    GenerateSetting{"force_words_ids"},
+                                    GenerateSetting{"forced_bos_token_id", -1},
+                                    GenerateSetting{"forced_eos_token_id", -1},
+                                    GenerateSetting{"guidance_scale", 1},
+                                    GenerateSetting{"max_time"},
+                                    GenerateSetting{"min_length"},
+                                    GenerateSetting{"min_new_tokens"},
+                                    GenerateSetting{"no_repeat_ngram_size"},
+                                    GenerateSetting{"num_beams", 1},
+                                    GenerateSetting{"penalty_alpha"},
+                                    GenerateSetting{"sequence_bias"},
+                                    GenerateSetting{"stop_strings"},
+                                    GenerateSetting{"suppress_tokens"},
+                                    GenerateSetting{"token_healing"},
+                                    GenerateSetting{"watermarking_config"}};
+
+std::vector<int64_t> StopsOf(const JsonObject& config, int64_t vocab) {
+  const nlohmann::json* value = config.Get(kStopKey);
+  if (value == nullptr) return {};
+  if (!value->is_array()) return {config.Integer(kStopKey, 0, vocab - 1)};
+  std::vector<int64_t> stops;
+  for (const nlohmann::json& id : *value) {
+    const bool is_token =
+        id.is_number_unsigned() && id.get<uint64_t>() < static_cast<uint64_t>(vocab);
+    if (!is_token) {
+      config.Expected(kStopKey, "a token id below vocab_size, or a list of them");
+      break;
+    }
+    stops.push_back(id.get<int64_t>());
+  }
+  return stops;
+}
+
+bool IsNeutral(const nlohmann::json& value, double neutral) {
+  if (value.is_number()) return value.get<double>() == neutral;
+  return value == false || value == "" || (value.is_structured() && value.empty());
+}
+
+std::vector<std::string> UnfollowedOf(const JsonObject& config) {
+  std::vector<std::string> unfollowed;
+  for (const GenerateSetting& setting : kUnfollowed) {
+    const nlohmann::json* value = config.Get(setting.key);
+    if (value == nullptr || IsNeutral(*value, setting.neutral)) continue;
+    const std::string text = value->dump(-1, ' ', true);
+    unfollowed.push_back(std::string(setting.key) +
+                         (text.size() > kMostToldBytes ? "" : " " + text));
+  }
+  return unfollowed;
+}
+
+base::Result<GenerationConfig> ReadSettings(const std::string& directory, const char* name,
+                                            const job::ModelShape& shape) {
+  GenerationConfig generation;
+  if (!HasFile(directory, name)) return generation;
+  const std::string path = directory + "/" + name;
+  const auto text = base::ReadRegularFile(path, kMostConfigBytes);
+  if (!text) return text.error();
+  const auto document = ParseJsonText(*text, path);
+  if (!document) return document.error();
+  Fault fault;
+  const JsonObject whole(*document, path + ": ", &fault);
+  const bool is_nested = shape.image && whole.Get("text_config") != nullptr;
+  const JsonObject config = is_nested ? whole.Object("text_config") : whole;
+  generation = {.stops = StopsOf(config, shape.vocab),
+                .repetition_penalty = config.Positive("repetition_penalty", 1),
+                .file = name,
+                .unfollowed = UnfollowedOf(config)};
+  if (fault) return *fault;
+  return generation;
+}
+
+}  // namespace
+
+base::Result<GenerationConfig> ReadGenerationConfig(const std::string& directory,
+                                                    const job::ModelShape& shape) {
+  auto own = ReadSettings(directory, "generation_config.json", shape);
+  if (!own || !own->stops.empty()) return own;
+  auto of_model = ReadSettings(directory, "config.json", shape);
+  if (!of_model || own->file.empty()) return of_model;
+  own->stops = std::move(of_model->stops);
+  return own;
+}
+
+}  // namespace trainctl::files
