@@ -15,12 +15,13 @@ namespace {
 
 constexpr int64_t kMostLength = int64_t{1} << 40;
 
-// Token ids and targets of the micro batch, and the rotary tables of the longest row allowed.
-// Packed rows have their places too, and those tables for each position. A row beyond the positions
-// of dynamic scaling has tables of its own.
+// Token ids and targets of the micro batch, and rotary tables. These are of the longest row
+// allowed, or of a longer text that is continued. Packed rows have their places too, and those
+// tables for each position. A row beyond the positions of dynamic scaling has tables of its own.
 int64_t BesideModel(const MemorySetting& s) {
   constexpr int64_t kIdBytes = 8;
-  const int64_t longest = PaddedLength(std::min(s.job.train.max_seq_length, kMostLength));
+  const int64_t longest = PaddedLength(
+      std::min(std::max(s.job.train.max_seq_length, LongestText(s.job, s.model)), kMostLength));
   const int64_t packed =
       s.job.train.packing ? s.positions * (kIdBytes + kFp32Bytes * s.model.head_dim) : 0;
   const bool is_dynamic = s.model.rope_scaling && s.model.rope_scaling->type == RopeType::kDynamic;
@@ -82,7 +83,9 @@ MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, 
                              .optimizer_cpu = HostOptimizerBytes(setting)};
   const int64_t host = setting.is_cpu ? kept.optimizer_cpu : 0;
   const int64_t beside = BesideModel(setting);
-  estimate.peak_allocated = kept.params + kept.optimizer + host + beside + PeakOfStep(setting);
+  estimate.peak_allocated =
+      kept.params + kept.optimizer + host + beside +
+      std::max(PeakOfStep(setting), PeakOfPrompts(job, inspection.model, device));
   estimate.phases.fill(kept);
   for (MemoryByKind& phase : estimate.phases) phase.other = beside;
   const auto at = [&](Phase phase) -> MemoryByKind& {

@@ -58,11 +58,13 @@
 //                  in the same memory and counts. The gradient norm has fp64 temporaries of a
 //                  piece; AdamW in 8 bits has fp32 ones of a piece (memory_reference.h).
 //   beside         token ids and targets, 16 n; rotary tables, 4 D for each position up to
-//                  max_seq_length. Packed rows have 8 n of places, and 4 D n of those tables.
-//                  The workspace of matrix products on GPUs, 32 MiB.
+//                  max_seq_length, or of the longest text of eval.prompts. Packed rows have 8 n of
+//                  places, and 4 D n of those tables. The workspace of matrix products on GPUs, 32
+//                  MiB.
 //
 // peak = params + optimizer + the largest over the moments of the backward: the head, each block,
-// the embedding. Other libraries' workspaces are left out.
+// the embedding. An evaluation that continues eval.prompts is such a moment too
+// (memory_continuing.h). Other libraries' workspaces are left out.
 //
 // Where it is worked out: memory_units (elements), memory_state (what is held), memory_activations,
 // memory_encoder (pictures), memory_reference (the reference kernels), memory_step (moments).

@@ -142,6 +142,26 @@ class Prediction(ClusterTest):
             {f"{name}, 1024": {**rows, **METHODS_OF_FAMILIES[name]} for name in METHODS_OF_FAMILIES}
         )
 
+    def test_of_texts_that_hold_more_than_a_step(self):
+        """Of prompts at an evaluation: one after the other, and together."""
+        rows = self.dir / "rows.jsonl"
+        rows.write_text('{"text": "short"}\n' * 8)
+        texts = {
+            "data": {"path": str(rows), "format": "text"},
+            "train__micro_batch_size": 1,
+            "train__global_batch_size": 1,
+            "eval": {"prompts": ["Give", "What is", "The"], "max_new_tokens": 1500},
+        }
+        checkpointing = {"activation_checkpointing": True, "optimizer": {"name": "sgd"}}
+        self.expect_near(
+            {
+                "one by one": {**texts, "train__max_seq_length": 64},
+                "two by two": {**texts, **checkpointing, "train__max_seq_length": 3072},
+                "together": {**texts, "lora": {"r": 8}, "train__max_seq_length": 8192},
+                "bf16-true": {**texts, "precision": "bf16-true", "train__max_seq_length": 8192},
+            }
+        )
+
     def model_like_tiny(self, name, changes):
         """A folder without weights."""
         folder = self.dir / name

@@ -14,6 +14,10 @@ using namespace tiny_llama;
 constexpr int64_t kText = 10 + 2 + 64;            // bytes and two, and the new tokens
 constexpr int64_t kCache = 2 * 22 * 4 * 64 * 76;  // elements
 
+constexpr int64_t kCacheOfPosition = 4 * 2 * 22 * 4 * 64;  // bytes
+// With what heads that share keys attend to, three scores a head, and the table of rotations.
+constexpr int64_t kOfPosition = kCacheOfPosition + 4 * 32 * 64 + 3 * 4 * 32 + 4 * 64;
+
 JobSpec Texts() {
   JobSpec job = SmallestJob();
   job.train.max_steps = 0;
@@ -46,9 +50,11 @@ TEST(ContinuingMemory, HoldsNoMastersUnderMixedAndFrozenAdapters) {
 
 TEST(ContinuingMemory, GrowsWithWhatIsAskedFor) {
   JobSpec longer = Texts();
-  longer.eval.max_new_tokens = 164;
-  EXPECT_EQ(Estimated(longer).peak_allocated - Estimated(Texts()).peak_allocated,
-            4 * 2 * 22 * 4 * 64 * 100);
+  const auto peak = [&](int64_t new_tokens) {
+    longer.eval.max_new_tokens = new_tokens;
+    return Estimated(longer).peak_allocated;
+  };
+  EXPECT_EQ(peak(1088 - 12) - peak(1024 - 12), 64 * kOfPosition);
 }
 
 TEST(ContinuingMemory, CountsTheTokensOfATemplateToo) {
@@ -64,6 +70,38 @@ TEST(ContinuingMemory, IsOfOnePromptWhateverTheMicroBatch) {
   batched.train.micro_batch_size = 64;
   batched.train.global_batch_size = 64;
   EXPECT_EQ(Estimated(batched).peak_allocated, Estimated(Texts()).peak_allocated);
+}
+
+// Trains adapters on short rows: less than texts of some thousand tokens.
+MemoryEstimate OfEvaluation(int64_t prompts, int64_t new_tokens) {
+  JobSpec job = SmallestJob();
+  job.lora = LoraSpec{.r = 8, .alpha = 16, .dropout = 0, .targets = {"q"}};
+  job.activation_checkpointing = 1;
+  job.train.max_seq_length = 4096;
+  job.eval.prompts = std::vector<std::string>(static_cast<size_t>(prompts), "0123456789");
+  job.eval.max_new_tokens = new_tokens;
+  Inspection inspection = TinyLlama();
+  inspection.longest_row = 64;
+  return Estimated(job, inspection);
+}
+
+TEST(ContinuingMemory, AnEvaluationOfAJobThatTrainsHoldsTheCacheBesideItsOptimizer) {
+  const MemoryEstimate estimate = OfEvaluation(1, 4096 - 12);
+  const MemoryByKind& memory = AtPhase(estimate, Phase::kBeforeForward);
+  EXPECT_GT(memory.optimizer, 0);
+  EXPECT_GT(estimate.peak_allocated, memory.params + memory.optimizer + 4096 * kCacheOfPosition);
+  EXPECT_EQ(OfEvaluation(1, 4096 - 12 + 64).peak_allocated - estimate.peak_allocated,
+            64 * kOfPosition);
+  EXPECT_EQ(AtPhase(OfEvaluation(1, 8), Phase::kAfterForward).allocated,
+            AtPhase(OfEvaluation(1, 16), Phase::kAfterForward).allocated)
+      << "a step knows nothing of texts";
+}
+
+TEST(ContinuingMemory, TextsOfAnEvaluationHoldAsManyPositionsAsAMicroBatch) {
+  const auto peak = [](int64_t prompts) { return OfEvaluation(prompts, 1012).peak_allocated; };
+  EXPECT_EQ(peak(3) - peak(2), 1024 * kCacheOfPosition);
+  EXPECT_EQ(peak(4) - peak(3), 1024 * kCacheOfPosition);
+  EXPECT_EQ(peak(5), peak(4)) << "the fifth waits for the others";
 }
 
 TEST(ContinuingMemory, ASiteTakesSuchAJobWithoutRowsAndForetellsNoTime) {

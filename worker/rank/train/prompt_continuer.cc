@@ -65,7 +65,7 @@ void PromptContinuer::Run(int64_t steps_done, ops::Context& context,
     if (stops) chosen.fill_(model::Continuation::kStop);
     if (parts_.comm.world_size() > 1) parts_.comm.Wait(parts_.comm.Broadcast(chosen, 0));
   };
-  // Training saves keys and values of as many positions, and more.
+  // common/estimate/memory_continuing.h counts their keys and values.
   continuation.positions_at_once = parts_.micro_batch * parts_.job.train.max_seq_length;
   if (tells_parts) {
     continuation.positions_at_once = 1;
