@@ -4,8 +4,8 @@
     $(tests/oracles) tests/baselines/generate_images.py
 
 images.json: by file name {"size", "rgb", "pixels"}: FNV-1a digests of the picture as transformers'
-image processors convert it, and of its 224 × 224 squeeze; {"refused": …} is what our message holds
-of a picture that is not taken, whatever Pillow does.
+image processors convert it, turned as its EXIF says, and of its 224 × 224 squeeze. {"refused": …}
+is what our message holds of a picture that is not taken, whatever Pillow does.
 """
 
 import io
@@ -17,6 +17,7 @@ import zlib
 
 import numpy
 import PIL.Image
+import PIL.ImageOps
 from transformers.image_transforms import convert_to_rgb
 
 HERE = pathlib.Path(__file__).resolve().parent / "images"
@@ -140,6 +141,33 @@ def webps():
     yield "lossless_alpha.webp", saved(clear, format="webp", lossless=True, exact=True)
 
 
+def exif(orientation, order="<", kind="H", before=()):
+    """A TIFF file with that entry behind others (tag, number)."""
+    entries = [struct.pack(order + "HHIHxx", tag, 3, 1, number) for tag, number in before]
+    value = struct.pack(order + kind, orientation).ljust(4, b"\0")
+    entries.append(struct.pack(order + "HHI", 0x0112, {"H": 3, "L": 4}[kind], 1) + value)
+    magic = b"II*\0" if order == "<" else b"MM\0*"
+    end = struct.pack(order + "I", 0)
+    return magic + struct.pack(order + "IH", 8, len(entries)) + b"".join(entries) + end
+
+
+def turned():
+    colour = noise(13, 8, "RGB", 14)
+    for orientation in range(1, 9):
+        told = exif(orientation, "<>"[orientation % 2], before=[(0x0106, 2)][: orientation % 3])
+        options = {"format": "jpeg", "quality": 90, "exif": b"Exif\0\0" + told}
+        yield f"turned_{orientation}.jpg", saved(colour, **options)
+    jpeg = {"format": "jpeg", "quality": 90}
+    yield "turned_9.jpg", saved(colour, exif=b"Exif\0\0" + exif(9), **jpeg)
+    yield "turned_long.jpg", saved(colour, exif=b"Exif\0\0" + exif(6, kind="L"), **jpeg)
+    clear = noise(13, 8, "RGBA", 15)
+    yield "turned.png", saved(clear, format="png", exif=exif(6, ">"))
+    whole = saved(clear, format="png")
+    end = len(whole) - len(chunk(b"IEND", b""))
+    yield "turned_behind.png", whole[:end] + chunk(b"eXIf", exif(7)) + whole[end:]
+    yield "turned.webp", saved(clear, format="webp", lossless=True, exact=True, exif=exif(8))
+
+
 def refused():
     moving = [noise(12, 10, "RGB", seed) for seed in (20, 21)]
     animated = saved(moving[0], format="webp", save_all=True, append_images=moving[1:])
@@ -159,7 +187,7 @@ def refused():
 
 
 def expected(data):
-    image = PIL.Image.open(io.BytesIO(data))
+    image = PIL.ImageOps.exif_transpose(PIL.Image.open(io.BytesIO(data)))
     rgb = convert_to_rgb(image, return_numpy=True)
     pixels = PIL.Image.fromarray(rgb).resize((SIDE, SIDE), resample=PIL.Image.Resampling.BICUBIC)
     return {
@@ -172,7 +200,7 @@ def expected(data):
 def main():
     HERE.mkdir(exist_ok=True)
     made = {}
-    for name, data in (*jpegs(), *pngs(), *webps()):
+    for name, data in (*jpegs(), *pngs(), *webps(), *turned()):
         (HERE / name).write_bytes(data)
         made[name] = expected(data)
     for name, data, message in refused():

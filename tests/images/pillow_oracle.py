@@ -12,9 +12,11 @@ import sys
 
 import numpy
 import PIL.Image
+import PIL.ImageOps
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
 LONGEST_SIDE = 700
+ORIENTATION = PIL.Image.ExifTags.Base.Orientation
 MODES = {
     ".jpg": ["L", "RGB", "CMYK"],
     ".png": ["1", "L", "LA", "P", "RGB", "RGBA"],
@@ -47,6 +49,9 @@ def saved(folder, number, draw, suffixes):
         options |= {"subsampling": draw.randrange(3), "progressive": draw.random() < 0.5}
     if suffix == ".webp":
         options["lossless"] = draw.random() < 0.3
+    if draw.random() < 0.5:
+        options["exif"] = PIL.Image.Exif()
+        options["exif"][ORIENTATION] = draw.randrange(1, 9)
     path = folder / f"{number}_{mode}_{image.width}x{image.height}{suffix}"
     image.save(path, **options)
     return path
@@ -66,7 +71,7 @@ def differences(folder, side, seed, count, show_pixels, suffixes):
     whole = BlipImageProcessorPil(size={"height": side, "width": side})
     wrong = []
     for path, of_picture in zip(paths, ours, strict=True):
-        image = PIL.Image.open(path)
+        image = PIL.ImageOps.exif_transpose(PIL.Image.open(path))
         pixels = of_picture[: side * side * 3].reshape(side, side, 3).transpose(2, 0, 1)
         numbers = of_picture[side * side * 3 :].view(numpy.float32).reshape(3, side, side)
         expected = numpy.asarray(squeeze(image, return_tensors="np").pixel_values[0])
