@@ -7,11 +7,11 @@ Run it on the folder that deploy/example_model makes:
         ~/.cache/trainctl/models/SmolLM2-135M
 
 A list of {"kind", "post_processor", "tokenizer_config", "strings", "ids"}: the tokenizer of
-tests/baselines/tokenizers/<kind> with that post-processor, beside that tokenizer_config.json;
-kind "" is the example model's, as it is. Strings are numbers of lines of strings.json, from 0.
-Kind "gpt2" has no post-processor: its vocab.json and merges.txt are read as OPT's or as Qwen's.
-"vocabulary" lists what is added to its vocab.json, as OPT has it at its beginning, and "files" the
-texts of further files.
+tests/baselines/tokenizers/<kind> with that post-processor, beside that tokenizer_config.json (null:
+none), and a LLaMA's config.json whose bos is 1. Kind "" is the example model's, as it is. Strings
+are numbers of lines of strings.json, from 0. Kind "gpt2" has no post-processor: its vocab.json and
+merges.txt are read as OPT's or as Qwen's. "vocabulary" lists what is added to its vocab.json, as
+OPT has it at its beginning, and "files" the texts of further files.
 """
 
 import json
@@ -64,6 +64,7 @@ def cases():
         yield kind, adds, {**fast, "add_bos_token": False}
         yield kind, {"type": "Sequence", "processors": [OFFSETS, adds]}, fast
         yield kind, template(None, None), {**fast, "add_bos_token": True}
+        yield kind, None, None
     for add in (True, False):
         config = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "unk_token": "<unk>"}
         yield "sentencepiece", None, {**config, "add_bos_token": add}
@@ -144,7 +145,8 @@ def ids_of(kind, post_processor, config, strings):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "config.json").write_text(json.dumps(CONFIG))
-        (folder / "tokenizer_config.json").write_text(json.dumps(config))
+        if config is not None:
+            (folder / "tokenizer_config.json").write_text(json.dumps(config))
         if kind == "sentencepiece":
             shutil.copy(FOLDER / kind / "tokenizer.model", folder)
         else:

@@ -27,8 +27,9 @@ struct BoundaryTokens {
 //   "add_bos_token" of tokenizer_config.json;
 //   the LLaMA tokenizer's default, which adds it: "tokenizer_class" LlamaTokenizer or
 //     LlamaTokenizerFast.
-// Otherwise there is none. Its id is the post-processor's, else that of "bos_token" in
-// tokenizer_config.json, else the model's.
+// Otherwise there is none, whatever the model's family: transformers' AutoTokenizer adds none there
+// either. Its id is the post-processor's, else that of "bos_token" in tokenizer_config.json, else
+// the model's.
 // eos ends every row, as in LitGPT: "eos_token" of tokenizer_config.json, else the model's.
 //
 // Errors: kInvalid (a broken tokenizer_config.json; "add_bos_token" without such a token), kIo.
