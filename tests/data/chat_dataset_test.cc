@@ -124,7 +124,7 @@ TEST_F(ChatDatasetTest, WithoutANameTheTokenizersOwnTemplateIsUsed) {
   EXPECT_EQ(Labels(*Load(kTwoAnswers), 0), ".............Yes$..............No$.");
 }
 
-TEST_F(ChatDatasetTest, AnInspectionTellsOfTheDateThatTheTemplateWrites) {
+TEST_F(ChatDatasetTest, AnInspectionTellsWhatTheTemplateWritesThatIsNotExpected) {
   std::string tokenizer = ByteTokenizerJson();
   const std::string first = R"("added_tokens": [)";
   int id = 257;
@@ -148,8 +148,11 @@ TEST_F(ChatDatasetTest, AnInspectionTellsOfTheDateThatTheTemplateWrites) {
   ASSERT_TRUE(inspection.ok()) << inspection.error().message;
   EXPECT_THAT(inspection->first_row->pieces[0].text, HasSubstr("Today Date: 26 Jul 2024\n"));
   EXPECT_THAT(inspection->first_row->note, HasSubstr("'Today Date: 26 Jul 2024' in each row"));
-  job.data.chat_template = job::ChatTemplate::kMistral;
+  job.data.chat_template = job::ChatTemplate::kZephyr;
   EXPECT_EQ(Inspect(job)->first_row->note, "");
+  job.data.chat_template = job::ChatTemplate::kMistral;
+  EXPECT_THAT(Inspect(job)->first_row->note,
+              HasSubstr("transformers leaves it out where an answer stands last"));
 }
 
 TEST_F(ChatDatasetTest, ATemplateOfTokensThatTheTokenizerLacksIsRefused) {

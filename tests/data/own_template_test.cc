@@ -230,6 +230,13 @@ TEST(OwnTemplate, ImStartMayBeginWithBos) {
   }
 }
 
+TEST(OwnTemplate, WhereMistralsV3PutsASystemTurnIsTold) {
+  const std::string last = NamedChatForm(ChatTemplate::kMistral, kTexts).note;
+  EXPECT_NE(last.find("leaves it out"), std::string::npos);
+  EXPECT_EQ(RecognizeTemplate(kMistralV3, kTexts)->note, last);
+  EXPECT_EQ(RecognizeTemplate(kMistralV1, kTexts)->note, "");
+}
+
 TEST(OwnTemplate, ADateThatItWritesIsTold) {
   const auto note = [](const std::string& set_date) {
     const auto form = RecognizeTemplate(kLlama3 + set_date +

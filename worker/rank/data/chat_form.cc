@@ -14,6 +14,9 @@ using job::ChatTemplate;
 
 constexpr char kQwenSystem[] =
     "You are Qwen, created by Alibaba Cloud. You are a helpful assistant.";
+constexpr char kSystemNote[] =
+    "the chat template writes a system turn into the last user's; transformers leaves it out where "
+    "an answer stands last";
 constexpr std::string_view kThink = "<think>", kEndOfThink = "</think>";
 
 ChatForm ImStartForm(ChatTemplate name) {
@@ -46,7 +49,8 @@ ChatForm MistralForm(const BoundaryTexts& texts) {
           .user = {"[INST] ", "[/INST]"},
           .assistant = {" ", texts.eos, true},
           .system_place = SystemPlace::kLastUserTurn,
-          .alternates = true};
+          .alternates = true,
+          .note = kSystemNote};
 }
 
 ChatForm ZephyrForm(const BoundaryTexts& texts) {

@@ -34,7 +34,7 @@ struct ChatForm {
   SystemPlace system_place = SystemPlace::kOwnTurn;
   bool alternates = false;  // user and assistant take turns, the user first
   bool thinks = false;      // Qwen 3: the last answer has a place for its thoughts
-  std::string note;         // for people: words that no conversation holds; mostly empty
+  std::string note;         // for people: what they may not expect of it; mostly empty
 };
 
 // The template of that name as its first model has it: Qwen 2.5's, Llama 3's, Mistral 7B's v0.3.

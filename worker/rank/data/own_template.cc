@@ -196,6 +196,7 @@ class TemplateReader {
                         : Has("loop.last and system_message") ? SystemPlace::kLastUserTurn
                                                               : SystemPlace::kNowhere;
     if (form.system_place == SystemPlace::kNowhere && Has("system_message")) return std::nullopt;
+    if (form.system_place != SystemPlace::kLastUserTurn) form.note.clear();
     if (!Has("bos_token")) form.begin = "";
     if (Has("bos_token") && !BeginsWithBos()) return std::nullopt;
     return form;
