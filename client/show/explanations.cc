@@ -221,15 +221,15 @@ alone, as in LitGPT. chat: rows of {"messages"} with role and content, or ShareG
 {"conversations"} with from and value, written by a template: the tokenizer's own chat_template
 where it is a built-in one, else data.template (chatml, llama3, mistral, qwen, zephyr, alpaca). Only
 the assistant's words and the token that ends them count in the loss, unless mask_prompt is false.
-Mistral's writes a system turn into the last user's, where transformers leaves it out of rows that
-end with an answer. completion: rows of {"prompt", "completion"}, joined as they are and made into
-tokens as one text. Only the completion counts in the loss, as there; a token across the seam
-belongs to it. captions: pictures (JPEG, PNG, WebP; turned as their EXIF says) with texts, an
-imagefolder with metadata.jsonl or metadata.csv, or rows of {"image", "text"}, the paths relative to
-that file; the text counts in the loss. BLIP-2 takes these, and nothing else. Its placeholders for
-the picture count in max_seq_length. text: lines {"text": …}. plain: one text, cut into rows of
-max_seq_length. bin: tokens as they are. data.columns says what the file calls these keys: {"text":
-"caption"}.
+Qwen 3's template writes an answer's reasoning_content; others refuse rows that have some. Mistral's
+writes a system turn into the last user's, where transformers leaves it out of rows that end with an
+answer. completion: rows of {"prompt", "completion"}, joined as they are and made into tokens as one
+text. Only the completion counts in the loss, as there; a token across the seam belongs to it.
+captions: pictures (JPEG, PNG, WebP; turned as their EXIF says) with texts, an imagefolder with
+metadata.jsonl or metadata.csv, or rows of {"image", "text"}, the paths relative to that file; the
+text counts in the loss. BLIP-2 takes these, and nothing else. Its placeholders for the picture
+count in max_seq_length. text: lines {"text": …}. plain: one text, cut into rows of max_seq_length.
+bin: tokens as they are. data.columns says what the file calls these keys: {"text": "caption"}.
 
 All of these but plain and bin may lie in Parquet, or in Arrow as save_to_disk of Hugging Face's
 datasets writes it: data.path is then one file, or a folder of *.parquet files or of one that was

@@ -48,7 +48,9 @@ QWEN3 = """{%- set ns = namespace(last_query_index=messages|length - 1, found=fa
     {%- else %}
         {%- set content = message.content %}
         {%- set reasoning_content = '' %}
-        {%- if '</think>' in content %}
+        {%- if message.reasoning_content is string %}
+            {%- set reasoning_content = message.reasoning_content %}
+        {%- elif '</think>' in content %}
             {%- set reasoning_content = content.split('</think>')[0].rstrip('\\n')\
 .split('<think>')[-1].lstrip('\\n') %}
             {%- set content = content.split('</think>')[-1].lstrip('\\n') %}
@@ -183,6 +185,14 @@ CONVERSATIONS = [
     "u:first|a:<think>\nold thoughts\n</think>\n\nanswer|u:second|a:<think>\nnew\n</think>\n\nlast",
     "u:only a question|a:yes|u:which is not answered",
 ]
+# Of the template that writes thoughts: (role, content, reasoning_content).
+THINKING = [
+    [("u", "first", None), ("a", "one", "old"), ("u", "second", None), ("a", "\n\ntwo", "\nnew\n")],
+    [("u", "go", None), ("a", "a", "why a"), ("a", "b", ""), ("a", "\nc", "\n"), ("a", "\nd", "")],
+    [("s", "terse", None), ("u", "go", None), ("a", "<think>\nx\n</think>\n\ny", "z")],
+    [("u", "go", None), ("a", "<think>\nx\n</think>\n\ny", ""), ("u", "more", None)],
+    [("u", "go", None), ("a", "<think>\nx\n</think>\n\ny", None)],
+]
 QUESTIONS = [
     "Why is the sky blue?",
     "",
@@ -196,6 +206,11 @@ ROLES = {"s": "system", "u": "user", "a": "assistant"}
 def conversation(text):
     turns = [turn.split(":", 1) for turn in re.split(r"\|(?=[sua]:)", text)]
     return [{"role": ROLES[role], "content": content} for role, content in turns]
+
+
+def with_thoughts(turns):
+    keys = ("role", "content", "reasoning_content")
+    return [dict(zip(keys, (ROLES[role], *words), strict=True)) for role, *words in turns]
 
 
 def without_marks(jinja):
@@ -256,6 +271,8 @@ def main():
     for template, kind, added, bos, eos, jinja in FORMS:
         chosen = [conversation(text) for text in CONVERSATIONS]
         chosen = [messages for messages in chosen if fits(jinja, messages)]
+        if jinja is QWEN3:
+            chosen += [with_thoughts(turns) for turns in THINKING]
         tokenizer = tokenizer_of(kind, added, bos, eos)
         made.append(
             {

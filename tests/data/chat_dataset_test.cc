@@ -193,6 +193,12 @@ TEST_F(ChatDatasetTest, MalformedRowsAreNamedByFileRowAndKey) {
       {R"({"messages": [{"role": "assistant", "content": "", "tool_calls": [{"id": 1}]}]})",
        R"([0].messages[0].tool_calls: [{"id":1}]: expected none: calls of tools are not yet )"
        "supported"},
+      {R"({"messages": [{"role": "user", "content": "a"},
+                        {"role": "assistant", "content": "b", "reasoning_content": "c"}]})",
+       "[0]: messages[1]: reasoning_content: expected none, since the template mistral of this "
+       "model writes no thoughts"},
+      {R"({"messages": [{"role": "user", "content": "a", "reasoning_content": ["c"]}]})",
+       R"([0].messages[0].reasoning_content: ["c"]: expected a string)"},
       {R"({"conversations": [{"from": "bing", "value": "a"}]})",
        R"([0].conversations[0].from: "bing": expected system, human or gpt)"},
       {R"({"conversations": [{"from": "gpt"}]})",
@@ -204,6 +210,17 @@ TEST_F(ChatDatasetTest, MalformedRowsAreNamedByFileRowAndKey) {
        "user first"},
   };
   for (const Case& c : cases) EXPECT_EQ(MessageOf("[" + c.turns + "]"), file + c.message);
+}
+
+TEST_F(ChatDatasetTest, ATurnWithoutThoughtsMayHaveTheKeyForThem) {
+  for (const char* thoughts : {"null", R"("")"}) {
+    EXPECT_EQ(MessageOf(R"([{"messages": [{"role": "user", "content": "a"},
+                                          {"role": "assistant", "content": "b",
+                                           "reasoning_content": )" +
+                        std::string(thoughts) + "}]}]"),
+              "accepted")
+        << thoughts;
+  }
 }
 
 TEST_F(ChatDatasetTest, ATurnThatCallsNoToolMayHaveTheKeyForIt) {

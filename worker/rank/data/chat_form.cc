@@ -98,10 +98,28 @@ std::string Trimmed(const std::string& text) {
   return std::string(rest);
 }
 
+void DropFirstNewlines(std::string* text) {
+  text->erase(0, std::min(text->find_first_not_of('\n'), text->size()));
+}
+
 std::string WithoutNewlines(std::string text) {
-  text.erase(0, std::min(text.find_first_not_of('\n'), text.size()));
+  DropFirstNewlines(&text);
   text.erase(text.find_last_not_of('\n') + 1);
   return text;
+}
+
+// Out of the answer's content, where they are not beside it.
+std::string TakeThoughts(Message* answer) {
+  if (answer->thoughts) return *answer->thoughts;
+  std::string& content = answer->content;
+  const size_t end = content.find(kEndOfThink);
+  if (end == std::string::npos) return "";
+  std::string thoughts = content.substr(0, end);
+  if (const size_t begin = thoughts.rfind(kThink); begin != std::string::npos)
+    thoughts.erase(0, begin + kThink.size());
+  content.erase(0, content.rfind(kEndOfThink) + kEndOfThink.size());
+  DropFirstNewlines(&content);
+  return WithoutNewlines(std::move(thoughts));
 }
 
 // Qwen 3: earlier thoughts are dropped; answers to the last question have them, the last always.
@@ -113,21 +131,11 @@ void PlaceThoughts(std::vector<Message>* messages) {
   for (size_t i = 0; i < messages->size(); ++i) {
     Message& message = (*messages)[i];
     if (message.role != Role::kAssistant) continue;
-    std::string thoughts;
-    if (const size_t end = message.content.find(kEndOfThink); end != std::string::npos) {
-      thoughts = message.content.substr(0, end);
-      if (const size_t begin = thoughts.rfind(kThink); begin != std::string::npos)
-        thoughts.erase(0, begin + kThink.size());
-      thoughts = WithoutNewlines(thoughts);
-      message.content.erase(0, message.content.rfind(kEndOfThink) + kEndOfThink.size());
-      message.content.erase(
-          0, std::min(message.content.find_first_not_of('\n'), message.content.size()));
-    }
+    const std::string thoughts = TakeThoughts(&message);
     const bool shows = i > question && (i + 1 == messages->size() || !thoughts.empty());
     if (!shows) continue;
-    message.content.erase(
-        0, std::min(message.content.find_first_not_of('\n'), message.content.size()));
-    message.content = "<think>\n" + thoughts + "\n</think>\n\n" + message.content;
+    DropFirstNewlines(&message.content);
+    message.content = "<think>\n" + WithoutNewlines(thoughts) + "\n</think>\n\n" + message.content;
   }
 }
 
@@ -182,6 +190,19 @@ base::Status PlaceSystem(const ChatForm& form, std::vector<Message>* messages) {
   return base::Ok{};
 }
 
+// Words that would be lost: other templates do not write them.
+base::Status CheckThoughts(const ChatForm& form, const std::vector<Message>& messages) {
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (messages[i].thoughts.value_or("").empty()) continue;
+    if (form.thinks && messages[i].role == Role::kAssistant) continue;
+    return At(i, form.thinks
+                     ? "reasoning_content: expected in the assistant's turns only"
+                     : "reasoning_content: expected none, since the template " +
+                           std::string(job::Name(form.name)) + " of this model writes no thoughts");
+  }
+  return base::Ok{};
+}
+
 base::Status CheckAlternation(const ChatForm& form, const std::vector<Message>& messages,
                               size_t dropped) {
   for (size_t i = 0; form.alternates && i < messages.size(); ++i) {
@@ -218,6 +239,7 @@ base::Result<std::vector<ChatPart>> RenderChat(const ChatForm& form,
                                                std::vector<Message> messages) {
   const size_t turns = messages.size();
   if (messages.empty()) return base::Error{base::Code::kInvalid, "no turns"};
+  if (auto written = CheckThoughts(form, messages); !written) return written.error();
   if (form.default_system && messages.front().role != Role::kSystem)
     messages.insert(messages.begin(), {Role::kSystem, *form.default_system});
   if (auto placed = PlaceSystem(form, &messages); !placed) return placed.error();

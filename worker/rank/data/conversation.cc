@@ -10,6 +10,8 @@ namespace {
 
 using files::JsonObject;
 
+constexpr char kThoughts[] = "reasoning_content";
+
 struct RoleName {
   std::string_view name;
   Role role;
@@ -52,7 +54,10 @@ Message ReadTurn(const JsonObject& turn) {
   RefuseToolCalls(turn);
   if (turn.Has("from"))
     return {ReadRole(turn, "from", kShareGptRoles, "system, human or gpt"), turn.Text("value")};
-  return {ReadRole(turn, "role", kRoles, "system, user or assistant"), turn.Text("content")};
+  Message message = {ReadRole(turn, "role", kRoles, "system, user or assistant"),
+                     turn.Text("content")};
+  if (turn.Get(kThoughts) != nullptr) message.thoughts = turn.Text(kThoughts);
+  return message;
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ ReadRow ChatRows(const job::DataSpec& data, ChatEncoder encoder) {
     const std::vector<Message> messages = ReadConversation(row, key);
     if (row.failed()) return base::Ok{};  // which the reader of rows tells
     size_t bytes = 0;
-    for (const Message& message : messages) bytes += message.content.size();
+    for (const Message& message : messages)
+      bytes += message.content.size() + message.thoughts.value_or("").size();
     if (bytes > kMaxChatBytes) {
       return base::Error{base::Code::kInvalid,
                          key + ": turns of more than " + std::to_string(kMaxChatBytes) + " bytes"};

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using Bytes = std::span<const std::byte>;
 using MappedFilePtr = std::shared_ptr<const files::MappedFile>;
 
-constexpr char kMagic[] = "TRAINCTL TOKENS5";
+constexpr char kMagic[] = "TRAINCTL TOKENS6";
 constexpr char kSuffix[] = ".tokens", kPicturesSuffix[] = ".pictures";
 constexpr uint64_t kMostCount = uint64_t{1} << 40;
 constexpr int64_t kRowBytes = 3 * sizeof(int64_t), kSpanBytes = 2 * sizeof(int64_t),

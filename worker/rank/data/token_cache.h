@@ -1,7 +1,7 @@
 // Tokenized data sets, kept by content: the same data file, tokenizer and settings are tokenized
 // once on a host. A cache only: a file that is missing, damaged or of something else is a miss. A
 // file that cannot be written is left out. A file <digest of key>.tokens:
-//   "TRAINCTL TOKENS5"
+//   "TRAINCTL TOKENS6"
 //   u64 bytes of the key, rows, spans, tokens, bytes of a token, pictures, bytes of their names
 //   u64 which file holds the pictures that have none; 0: all have
 //   u64 XXH64 of all that follows
