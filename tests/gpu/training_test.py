@@ -1,10 +1,11 @@
-"""What counts as a good row of training.py, and what where no row runs."""
+"""What counts as a good row of training.py, and the exit status of bad rows and of none."""
 
 import contextlib
 import io
 import unittest
 import unittest.mock
 
+import host_site
 import ladder
 import training
 
@@ -59,10 +60,15 @@ class HostWithoutGpus:
         pass
 
 
-class NothingRan(unittest.TestCase):
-    def exit_status(self, script, *arguments):
+class HostOfGpus(HostWithoutGpus):
+    def devices(self, _kind="cuda"):
+        return 8
+
+
+class ExitStatus(unittest.TestCase):
+    def exit_status(self, script, *arguments, site=HostWithoutGpus):
         with (
-            unittest.mock.patch.object(script, "Site", HostWithoutGpus),
+            unittest.mock.patch.object(script, "Site", site),
             unittest.mock.patch("sys.argv", [script.__name__, *arguments]),
             contextlib.redirect_stdout(io.StringIO()),
             self.assertRaises(SystemExit) as ended,
@@ -73,6 +79,26 @@ class NothingRan(unittest.TestCase):
     def test_too_few_gpus_are_a_skip(self):
         self.assertEqual(self.exit_status(training), 77)
         self.assertEqual(self.exit_status(ladder), 77)
+
+    def test_of_rows_that_ran(self):
+        self.assertEqual(host_site.exit_status(True, True), 0)
+        self.assertEqual(host_site.exit_status(False, True), 1)
+
+    def test_a_bad_row_is_a_failure(self):
+        crashed = {"peer": "torch", "error": "Segmentation fault"}
+        for ours, other, status in (
+            (OURS, peer(900.0), 0),
+            (OURS, peer(1001.0), 1),
+            (OURS, crashed, 1),
+            ({"row": "a row", "error": "OOM_GPU"}, peer(900.0), 1),
+        ):
+            with (
+                self.subTest(ours=ours, other=other),
+                unittest.mock.patch.object(training, "ours", lambda *_, row=ours: row),
+                unittest.mock.patch.object(training, "peer", lambda *_, row=other: row),
+            ):
+                rows = ("--rows", "tiny-1gpu,7b-1gpu", "--peers", "/nowhere")
+                self.assertEqual(self.exit_status(training, *rows, site=HostOfGpus), status)
 
     def test_a_pattern_that_matches_no_rung_is_a_skip(self):
         self.assertEqual(self.exit_status(ladder, "--rungs", "no-such-rung"), 77)
