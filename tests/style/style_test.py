@@ -180,12 +180,16 @@ class Style(tree.TestCase):
             "worker",
             "worker/rank",
             "tests",
+            "tests/bench",
+            "tests/fuzz",
             "deploy",
             "proto",
         ]
+        measured = re.compile(r"^\| what \| measured.*\n(\|.*\n)*", re.MULTILINE)
         for path in (f"{folder}/README.md" for folder in folders):
             with self.subTest(path):
-                self.assertLessEqual(len((tree.TOP / path).read_text().splitlines()), 40)
+                text = measured.sub("", (tree.TOP / path).read_text(encoding="utf-8"))
+                self.assertLessEqual(len(text.splitlines()), 40)
         dead = [
             f"{path}: {link}"
             for path in tree.markdown_files()
