@@ -195,6 +195,12 @@ base::Result<int64_t> LogFiles::Append(const job::RankKey& key, int64_t offset,
   data.remove_prefix(skip);
   offset += skip;
   if (data.empty()) return stored;
+  if (!IsAsKnown(key, segments)) {
+    base::Result<Segments> now = Scan(key);
+    if (!now) return now.error();
+    segments = std::move(*now);
+    return Append(key, offset, data);
+  }
   if (!segments.empty() && offset == stored && segments.back().size < bounds_.segment_bytes)
     return Write(key, &segments.back(), data);
   // The mark stands before the new segment's first byte, in place of the last bytes of the gap.
@@ -207,6 +213,13 @@ base::Result<int64_t> LogFiles::Append(const job::RankKey& key, int64_t offset,
   return written;
 }
 
+// Whether the last file is as long as is known: somebody else may have cut or deleted it.
+bool LogFiles::IsAsKnown(const job::RankKey& key, const Segments& segments) const {
+  struct stat status{};
+  return segments.empty() || (::stat(Path(key, segments.back()).c_str(), &status) == 0 &&
+                              status.st_size == segments.back().size);
+}
+
 // At the segment's end; what was written counts, an error or not. A new segment takes no other
 // file's place, and leaves none where nothing could be written.
 base::Result<int64_t> LogFiles::Write(const job::RankKey& key, Segment* segment,
@@ -216,8 +229,8 @@ base::Result<int64_t> LogFiles::Write(const job::RankKey& key, Segment* segment,
   if (is_new) fs::create_directories(Folder(key), made);
   if (made) return base::OsError(Folder(key), made.value());
   const std::string path = Path(key, *segment);
-  const base::Descriptor file(::open(
-      path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (is_new ? O_EXCL : 0), 0644));
+  const int make = is_new ? O_CREAT | O_EXCL : 0;
+  const base::Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | make, 0644));
   const int64_t written = file.open() ? WriteAll(file.get(), data) : 0;
   const int error = errno;
   segment->size += written;

@@ -47,6 +47,7 @@ class LogFiles {
   LogFiles(std::string folder, Bounds bounds) : folder_(std::move(folder)), bounds_(bounds) {}
 
   // Stores what of the chunk is not stored yet, and returns the offset behind the last byte stored.
+  // Where somebody cut or deleted the last file, that is a gap before what is new.
   // `after`: up to where the worker told all that it has; bytes from there to offset are lost.
   // kConflict: less than that is stored, so the worker must go on from End. kExhausted: disk full.
   // kIo.
@@ -97,6 +98,7 @@ class LogFiles {
   base::Result<Segments*> Find(const job::RankKey& key);
   base::Result<Segments> Scan(const job::RankKey& key) const;
   base::Result<int64_t> Write(const job::RankKey& key, Segment* segment, std::string_view data);
+  bool IsAsKnown(const job::RankKey& key, const Segments& segments) const;
   void DropOldest(const job::RankKey& key, Segments* segments);
 
   std::string folder_;

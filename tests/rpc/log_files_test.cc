@@ -173,6 +173,40 @@ TEST(LogFiles, AFileThatWasCutOrDeletedIsAGap) {
   std::filesystem::resize_file(folder.path() + "/j7/1/3.log", 0);
   std::filesystem::remove(folder.path() + "/j7/1/3.500.log");
   EXPECT_EQ(ReadAll(logs), GapMark(500) + GapMark(500) + block);
+  const std::string later(500, 'y');
+  EXPECT_EQ(*logs.Append(kRank, 1500, later, 1500), 2000);
+  EXPECT_EQ(ReadAll(logs), GapMark(500) + GapMark(500) + block + later);
+}
+
+// As people and logrotate's copytruncate do it.
+TEST(LogFiles, WhatIsWrittenAfterTheLastFileWasCutOrDeletedLiesBehindTheGap) {
+  const std::string block(1000, 'x'), later(500, 'y');
+  for (const int64_t left : {-1, 0, 300}) {
+    const rpc_test::TemporaryFolder folder;
+    const std::string file = folder.path() + "/j7/1/3.log";
+    LogFiles logs(folder.path());
+    ASSERT_TRUE(logs.Append(kRank, 0, block).ok());
+    if (left < 0) std::filesystem::remove(file);
+    if (left >= 0) std::filesystem::resize_file(file, left);
+    EXPECT_EQ(*logs.Append(kRank, 1000, later, 1000), 1500) << left;
+    EXPECT_EQ(*logs.Append(kRank, 1000, later, 1000), 1500) << "it is sent again";
+    EXPECT_EQ(*logs.Append(kRank, 1500, "end", 1500), 1503);
+    const std::string kept = block.substr(0, std::max<int64_t>(left, 0));
+    const std::string all = kept + GapMark(1000 - std::ssize(kept)) + later + "end";
+    EXPECT_EQ(ReadAll(logs), all);
+    LogFiles again(folder.path());
+    EXPECT_EQ(*again.End(kRank), 1503);
+    EXPECT_EQ(ReadAll(again), all);
+  }
+}
+
+TEST(LogFiles, BytesThatSomebodyElseAddedAreNotWrittenOver) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs(folder.path());
+  ASSERT_TRUE(logs.Append(kRank, 0, "one ").ok());
+  std::ofstream(folder.path() + "/j7/1/3.log", std::ios::app) << "two ";
+  EXPECT_EQ(*logs.Append(kRank, 4, "two three", 4), 13);
+  EXPECT_EQ(ReadAll(logs), "one two three");
 }
 
 TEST(LogFiles, TheNewestBytesAreKeptWithinTheBound) {
