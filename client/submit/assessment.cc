@@ -108,9 +108,8 @@ void PredictTime(const job::EarlierMeasures& earlier, Assessment* assessment) {
   if (assessment->time) NoteTimeLimit(assessment);
 }
 
-base::Result<Assessment> Assess(const job::JobSpec& job,
-                                const std::optional<job::Inspection>& inspection,
-                                const Site& whole_site, bool force) {
+base::Result<Assessment> Assess(const KnownJob& known, const Site& whole_site, bool force) {
+  const auto& [job, inspection, resumed] = known;
   Reach reach = FindReach(job, whole_site.workers);
   const Site site{whole_site.known, whole_site.id, std::move(reach.workers)};
   Assessment assessment{
@@ -130,7 +129,8 @@ base::Result<Assessment> Assess(const job::JobSpec& job,
                                                               : Devices(whole_site),
                       .force = force,
                       .fit_is_open = !is_chosen,
-                      .claimant = {site.id, "", OwnersOf(inspection)}});
+                      .claimant = {site.id, "", OwnersOf(inspection)},
+                      .resumed = resumed});
   if (!acceptance.ok()) return acceptance.error();
   if (inspection && !acceptance->plan)
     return base::Error{base::Code::kInvalid, "the data have no rows"};

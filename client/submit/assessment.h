@@ -15,6 +15,7 @@
 #include "common/job/batch.h"
 #include "common/job/host_rules.h"
 #include "common/job/job.h"
+#include "common/job/resumed_run.h"
 #include "common/job/site.h"
 #include "common/job/user_policy.h"
 #include "common/job/worker_state.h"
@@ -72,11 +73,16 @@ struct Site {
 // does so in its first step. Notes a time limit that is shorter.
 void PredictTime(const job::EarlierMeasures& earlier, Assessment* assessment);
 
-// Of a job that was read without problems. The owner of output.dir counts as ended. force: that it
+// A job that was read without problems, and what is known beside it.
+struct KnownJob {
+  job::JobSpec job;
+  std::optional<job::Inspection> inspection = {};
+  std::optional<job::ResumedRun> resumed = {};  // of checkpoint.resume_job, where that has ended
+};
+
+// The owner of output.dir counts as ended. force: that it
 // fits no device is a note, not a problem. kInvalid: the inspected data do not fill one global
 // batch.
-base::Result<Assessment> Assess(const job::JobSpec& job,
-                                const std::optional<job::Inspection>& inspection, const Site& site,
-                                bool force);
+base::Result<Assessment> Assess(const KnownJob& known, const Site& site, bool force);
 
 }  // namespace trainctl::client

@@ -42,15 +42,13 @@ base::Result<job::ResumedRun> ReadResumedRun(const v1::JobDetail& detail) {
       .steps = view.steps()};
 }
 
-void RefuseFinishedRun(Context& context, Assessment* assessment) {
-  const std::optional<std::string>& resumed = assessment->job.checkpoint.resume_job;
-  if (!resumed || context.api == nullptr) return;
+std::optional<job::ResumedRun> FindResumedRun(Context& context, const job::JobSpec& job) {
+  const std::optional<std::string>& resumed = job.checkpoint.resume_job;
+  if (!resumed || context.api == nullptr) return std::nullopt;
   const base::Result<v1::GetResponse> jobs = GetJobs(context, *resumed);
-  if (!jobs.ok() || jobs->jobs_size() != 1 || !HasEnded(jobs->jobs(0).view())) return;
-  const base::Result<job::ResumedRun> earlier = ReadResumedRun(jobs->jobs(0));
-  if (!earlier.ok()) return;
-  if (auto problem = job::CheckResumedRun(assessment->job, assessment->steps, *earlier))
-    assessment->site_problems.push_back(std::move(*problem));
+  if (!jobs.ok() || jobs->jobs_size() != 1 || !HasEnded(jobs->jobs(0).view())) return std::nullopt;
+  base::Result<job::ResumedRun> earlier = ReadResumedRun(jobs->jobs(0));
+  return earlier.ok() ? std::optional(std::move(*earlier)) : std::nullopt;
 }
 
 }  // namespace trainctl::client

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "client/context.h"
-#include "client/submit/assessment.h"
 #include "common/base/result.h"
+#include "common/job/job.h"
 #include "common/job/resumed_run.h"
 
 namespace trainctl::client {
@@ -19,7 +19,8 @@ std::optional<std::string> ResumeFolder(const v1::JobDetail& detail, const job::
 // Of a job that has ended. kInvalid: its stored job file can't be read.
 base::Result<job::ResumedRun> ReadResumedRun(const v1::JobDetail& detail);
 
-// Adds to site_problems. Asks the coordinator only about a job that goes on from another.
-void RefuseFinishedRun(Context& context, Assessment* assessment);
+// Of checkpoint.resume_job: asks the coordinator only about a job that goes on from another.
+// nullopt: it does not, or that one is not known, has not ended, or can't be read.
+std::optional<job::ResumedRun> FindResumedRun(Context& context, const job::JobSpec& job);
 
 }  // namespace trainctl::client

@@ -207,7 +207,9 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
   for (const job::JobSpec& job : file.jobs) {
     const base::Result<job::Inspection> inspection = inspector.Inspect(job);
     base::Result<Assessment> assessment =
-        Assess(job, inspection.ok() ? std::optional(*inspection) : std::nullopt, site, force);
+        Assess({job, inspection.ok() ? std::optional(*inspection) : std::nullopt,
+                FindResumedRun(context, job)},
+               site, force);
     if (!assessment.ok())
       return base::Error{assessment.error().code, job.name + ": " + assessment.error().message};
     const bool may_come = force || !job.resources.after.empty();  // what it reads, in time
@@ -224,7 +226,6 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
     }
     if (lease) KeepToLease(*lease, &*assessment);
     CheckFolderOwner(context, site, &*assessment);
-    RefuseFinishedRun(context, &*assessment);
     assessments.push_back(std::move(*assessment));
   }
   RefuseClaimedFolders(context, &assessments);

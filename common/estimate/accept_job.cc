@@ -54,14 +54,21 @@ bool LacksWeights(const JobSpec& job, const Inspection& inspection) {
 }
 
 base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
-  const auto& [job, inspection, devices, whole_site, force, fit_is_open, claimant] = question;
+  const auto& [job, inspection, devices, whole_site, force, fit_is_open, claimant, resumed] =
+      question;
   Acceptance acceptance{.problems = CheckSites(question)};
-  if (!inspection) return acceptance;
-  if (inspection->rows > 0 || !Trains(job)) {
+  if (inspection && (inspection->rows > 0 || !Trains(job))) {
     base::Result<RunPlan> plan = PlanRun(job, CountedOf(*inspection));
     if (!plan) return plan.error();
     acceptance.plan = std::move(*plan);
   }
+  if (resumed) {
+    std::optional<int64_t> steps;
+    if (acceptance.plan) steps = acceptance.plan->total_steps;
+    if (auto finished = CheckResumedRun(job, steps, *resumed))
+      acceptance.problems.push_back(std::move(*finished));
+  }
+  if (!inspection) return acceptance;
   if (acceptance.plan && inspection->resume_step > acceptance.plan->total_steps) {
     acceptance.problems.push_back(
         {"checkpoint.resume_from", 0, "\"" + job.checkpoint.resume_from.value_or("") + "\"",

@@ -10,6 +10,7 @@
 #include "common/estimate/inspection.h"
 #include "common/job/job.h"
 #include "common/job/output_folder.h"
+#include "common/job/resumed_run.h"
 #include "common/job/run_plan.h"
 #include "common/job/site.h"
 #include "common/json/problem.h"
@@ -22,9 +23,10 @@ struct JobAtSite {
   std::vector<SiteDevice> devices;  // none: the site is not known, and refuses nothing
   // With those that hosts' rules keep the job from; none: they keep it from none.
   std::vector<SiteDevice> whole_site = {};
-  bool force = false;        // it may be placed where it does not fit
-  bool fit_is_open = false;  // its micro batch is yet to be chosen so that it fits
-  Claimant claimant;         // of output.dir
+  bool force = false;                      // it may be placed where it does not fit
+  bool fit_is_open = false;                // its micro batch is yet to be chosen so that it fits
+  Claimant claimant;                       // of output.dir
+  std::optional<ResumedRun> resumed = {};  // of checkpoint.resume_job, where that has ended
 };
 
 // A fault of the job at this site that force puts aside.

@@ -38,20 +38,17 @@ base::Result<std::string> ProblemsOf(const core::Submission& submission, bool fo
   const std::vector<job::SiteDevice>& devices = is_ruled ? left : site.devices;
   if (devices.empty() && !site.devices.empty())
     return spec.name + ": no worker of the site lets jobs of " + site.user + " run";
+  auto earlier = FindResumedRun(site.reader, spec);
+  if (!earlier) return earlier.error();
   auto accepted = job::AcceptJob(
       {.job = spec,
        .inspection = inspection,
        .devices = devices,
        .whole_site = is_ruled ? site.devices : std::vector<job::SiteDevice>(),
        .force = force,
-       .claimant = {site.state.site, "", core::EndedJobs(site.state, spec, inspection)}});
+       .claimant = {site.state.site, "", core::EndedJobs(site.state, spec, inspection)},
+       .resumed = std::move(*earlier)});
   if (!accepted) return spec.name + ": " + accepted.error().message;
-  const auto earlier = FindResumedRun(site.reader, spec);
-  if (!earlier) return earlier.error();
-  std::optional<int64_t> steps;
-  if (accepted->plan) steps = accepted->plan->total_steps;
-  auto finished = *earlier ? job::CheckResumedRun(spec, steps, **earlier) : std::nullopt;
-  if (finished) accepted->problems.push_back(std::move(*finished));
   const auto dependencies = CheckDependencies(site.state, site.reader, spec);
   if (!dependencies) return dependencies.error();
   accepted->problems.insert(accepted->problems.end(), dependencies->begin(), dependencies->end());

@@ -5,6 +5,7 @@
 #include "common/job/job_json.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/earlier_runs.h"
+#include "server/coordinator/resumed_job.h"
 
 namespace trainctl::coordinator {
 namespace {
@@ -178,9 +179,10 @@ void Coordinator::Perform(core::InspectJob& ask) {
   inspections_.Ask({ask.user, ask.worker, job::ToJson(asked)}, parts_.clock.Steady(), answer);
 }
 
-// A store that can't say has no earlier runs to tell of.
+// A store that can't say has no earlier runs to tell of. Submit has told a job that has just ended.
 void Coordinator::LearnOf(const job::JobSpec& spec, core::JobInspected told) {
   if (!told.inspection) return Apply(std::move(told));
+  if (auto resumed = FindResumedRun(parts_.reader, spec)) told.resumed = std::move(*resumed);
   const RunKeys keys = KeysOf(spec, *told.inspection);
   parts_.reads.Ask<RunsFound>(
       [keys](store::Reader& reader) { return FindEarlierRuns(reader, {keys}); },

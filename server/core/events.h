@@ -13,6 +13,7 @@
 #include "common/base/result.h"
 #include "common/estimate/site_prediction.h"
 #include "common/job/host_rules.h"
+#include "common/job/resumed_run.h"
 #include "common/rank/rank_report.h"
 #include "server/core/rows.h"
 
@@ -120,7 +121,8 @@ struct JobInspected {
   base::JobId job;
   std::string worker;  // that was asked
   base::Result<job::Inspection> inspection;
-  job::EarlierMeasures earlier = {};  // of such a job
+  job::EarlierMeasures earlier = {};            // of such a job
+  std::optional<job::ResumedRun> resumed = {};  // that it goes on from, where that has ended
 };
 
 // An operator's word that the worker does not come back. Of one that is connected or holds an

@@ -251,13 +251,15 @@ void Handle(Turn& turn, const JobInspected& event) {
     return RefuseUnlessAnotherHostMay(turn, job, worker->second.row.host,
                                       "model.path: " + inspection->missing_weights);
   }
-  const auto accepted =
-      job::AcceptJob({.job = job.row.spec,
-                      .inspection = *inspection,
-                      .devices = SiteOf(turn.state, job.row.user, job.row.spec),
-                      .force = job.row.force,
-                      .claimant = {turn.state.site, base::ToString(job.row.id),
-                                   EndedJobs(turn.state, job.row.spec, *inspection)}});
+  const auto accepted = job::AcceptJob(
+      {.job = job.row.spec,
+       .inspection = *inspection,
+       .devices = SiteOf(turn.state, job.row.user, job.row.spec),
+       .whole_site = turn.state.rules.empty() ? std::vector<job::SiteDevice>() : Site(turn.state),
+       .force = job.row.force,
+       .claimant = {turn.state.site, base::ToString(job.row.id),
+                    EndedJobs(turn.state, job.row.spec, *inspection)},
+       .resumed = event.resumed});
   if (!accepted) return Refuse(turn, job, on_host + accepted.error().message);
   if (!accepted->plan) return Refuse(turn, job, on_host + "the data have no rows");
   if (!accepted->problems.empty())

@@ -49,7 +49,7 @@ Assessment Predicted(const job::JobSpec& job) {
   job::Inspection inspection = job::tiny_llama::TinyLlama();
   inspection.rows = 1000;
   const Site site = {.known = true, .workers = {Gpu("n/0"), Gpu("n/1")}};
-  Assessment assessment = Assess(job, inspection, site, false).value();
+  Assessment assessment = Assess({job, inspection}, site, false).value();
   PredictTime({}, &assessment);
   return assessment;
 }
@@ -133,13 +133,13 @@ TEST(Assess, PredictsTheWayThatTheSitesDevicesHaveRoomFor) {
   job::Inspection inspection = job::tiny_llama::TinyLlama();
   inspection.rows = 64;
   const Site site = {.known = true, .workers = {Gpu("n/0"), Gpu("n/1")}};
-  const Assessment roomy = Assess(job, inspection, site, false).value();
+  const Assessment roomy = Assess({job, inspection}, site, false).value();
   EXPECT_EQ(roomy.prediction->holds_gradients, true);
   EXPECT_NE(MemoryText(roomy).find("; gradients reduced once a step, held whole (+"),
             std::string::npos)
       << MemoryText(roomy);
   job.resources.gpu_memory_limit_bytes = roomy.prediction->peak_allocated;
-  EXPECT_EQ(Assess(job, inspection, site, false).value().prediction->holds_gradients, false)
+  EXPECT_EQ(Assess({job, inspection}, site, false).value().prediction->holds_gradients, false)
       << "no margin is left";
 }
 

@@ -33,5 +33,18 @@ TEST(AcceptJob, ForceTakesItBeforeItsWeightsAreThere) {
   EXPECT_THAT(forced.overridden[0].consequence, HasSubstr("weights"));
 }
 
+TEST(AcceptJob, RefusesWhatGoesOnFromARunThatHasNothingLeft) {
+  JobAtSite question{.job = SmallestJob()};
+  question.resumed = ResumedRun{.id = "j1", .spec = question.job, .succeeded = true};
+  question.resumed->step = question.resumed->steps = 1'000'000;
+  question.job.train.epochs = 2;
+  EXPECT_THAT(AcceptJob(question)->problems, IsEmpty()) << "what its data make is not known";
+  question.inspection = tiny_llama::TinyLlama();
+  question.inspection->rows = 1000;
+  const Acceptance refused = AcceptJob(question).value();
+  ASSERT_EQ(refused.problems.size(), 1u);
+  EXPECT_EQ(refused.problems[0].path, "checkpoint.resume_job");
+}
+
 }  // namespace
 }  // namespace trainctl::job

@@ -96,6 +96,31 @@ TEST_F(LateInspectionTest, TellsWhatSubmitTellsWithEarlierRuns) {
   EXPECT_EQ(time->start_seconds, 2.5);
 }
 
+TEST_F(LateInspectionTest, RefusesWhatGoesOnFromARunThatHasNothingLeft) {
+  job::JobSpec spec = SmallJob("tiny", 1);
+  Write(spec);
+  SubmitInspected();
+  const job::RankKey rank = worker_.Start();
+  worker_.BeginTraining(rank);
+  worker_.Report(rank, job::RankProgress{.step = 1'000'000, .steps = 1'000'000});
+  worker_.Succeed(rank);
+  site_.WaitForState("j1", "FINISHED");
+  worker_.Disconnect();
+  spec.train.epochs = 2;  // of how many rows is not known yet
+  spec.checkpoint.resume_job = "j1";
+  spec.checkpoint.resume_from = "/out/checkpoints";
+  Write(spec);
+  const Ended said = Submit();
+  EXPECT_EQ(said.code, client::kExitOk) << said.err;
+  worker_.Connect(site_.channel());
+  AnswerInspection();
+  site_.WaitForState("j2", "FINISHED");
+  const v1::JobView job = site_.Get("j2").view();
+  EXPECT_EQ(job.outcome(), "LAUNCH_FAILED");
+  EXPECT_NE(job.message().find("tiny (j1) has made all its 1000000 steps"), std::string::npos)
+      << job.message();
+}
+
 // Workers of 0.1.0 refuse a job whose priority is not a number.
 TEST_F(LateInspectionTest, AsksWithThePriorityThatTheJobLeavesUnsaid) {
   job::JobSpec spec = SmallJob("tiny", 1);
