@@ -76,8 +76,23 @@ SavedElements SavedOf(const Layer& layer, const ModelShape& m) {
       return {.compute = layer.columns, .fp32 = m.heads};  // input, logsumexp of the attention
     case LayerRole::kGateUp:
     case LayerRole::kUp: return {.compute = layer.rows()};  // output
-    default: return {};
+    case LayerRole::kDown:                                  // none of its own
+    case LayerRole::kEmbedding:                             // outside of the decoder's blocks
+    case LayerRole::kPositions:
+    case LayerRole::kClass:
+    case LayerRole::kPatches:
+    case LayerRole::kQueries:
+    case LayerRole::kQuery:
+    case LayerRole::kKeyValue:
+    case LayerRole::kCrossQuery:
+    case LayerRole::kCrossKeyValue:
+    case LayerRole::kCrossOut:
+    case LayerRole::kCrossNorm:
+    case LayerRole::kFinalNorm:
+    case LayerRole::kProjection:
+    case LayerRole::kHead: return {};
   }
+  return {};
 }
 
 SavedElements SavedOf(const UnitLayers& layers, const ModelShape& m) {
