@@ -5,11 +5,17 @@
 #include <string_view>
 
 #include "client/show/format.h"
+#include "common/rank/metric.h"
 
 namespace trainctl::client {
 namespace {
 
-constexpr std::string_view kMeasured[] = {"time", "memory", "device", "loss"};
+bool IsDrawn(std::string_view section) {
+  using enum job::MetricSection;
+  static constexpr job::MetricSection kDrawn[] = {kTime, kMemory, kDevice, kLoss};
+  return std::ranges::any_of(
+      kDrawn, [section](job::MetricSection drawn) { return section == job::Name(drawn); });
+}
 
 BarPanel PanelOf(const v1::CompareResponse& response, const v1::CompareRow& row) {
   BarPanel panel{.title = row.label()};
@@ -31,7 +37,7 @@ BarPanel PanelOf(const v1::CompareResponse& response, const v1::CompareRow& row)
 std::vector<BarPanel> ComparisonBars(const v1::CompareResponse& response) {
   std::vector<BarPanel> panels;
   for (const v1::CompareRow& row : response.rows()) {
-    if (std::ranges::find(kMeasured, row.section()) == std::end(kMeasured)) continue;
+    if (!IsDrawn(row.section())) continue;
     if (BarPanel panel = PanelOf(response, row); !panel.bars.empty())
       panels.push_back(std::move(panel));
   }

@@ -13,6 +13,23 @@ namespace {
 
 constexpr int kBarWidth = 10;
 
+// What is measured of a point.
+struct Measure {
+  job::Metric metric;
+  std::optional<double> SweepResult::* member;
+  std::string_view key = {};  // in records; empty: as the metric
+
+  std::string Key() const { return std::string(key.empty() ? job::Name(metric) : key); }
+};
+constexpr Measure kMeasures[] = {
+    {job::Metric::kStepSeconds, &SweepResult::step_seconds},
+    {job::Metric::kSamplesPerSecond, &SweepResult::samples_per_second},
+    {job::Metric::kTokensPerSecond, &SweepResult::tokens_per_second},
+    {job::Metric::kLoss, &SweepResult::loss},
+    {job::Metric::kValLoss, &SweepResult::val_loss},
+    {job::Metric::kMemoryPeakAllocated, &SweepResult::peak_bytes, "peak_allocated_bytes"},
+};
+
 Json Known(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 std::string Text(const std::optional<double>& value, std::string_view unit) {
@@ -46,41 +63,31 @@ Json Record(const Sweep& sweep, const SweepResult& result) {
   Json settings = Json::object();
   for (size_t i = 0; i < sweep.axes.size(); ++i)
     settings[sweep.axes[i].key] = result.point->values[i];
-  return {{"id", result.id.empty() ? Json(nullptr) : Json(result.id)},
-          {"name", result.point->job.name},
-          {"settings", settings},
-          {"outcome", result.outcome.empty() ? Json(nullptr) : Json(result.outcome)},
-          {"step_seconds", Known(result.step_seconds)},
-          {"samples_per_second", Known(result.samples_per_second)},
-          {"tokens_per_second", Known(result.tokens_per_second)},
-          {"loss", Known(result.loss)},
-          {"val_loss", Known(result.val_loss)},
-          {"peak_allocated_bytes", Known(result.peak_bytes)},
-          {"predicted_step_seconds", Known(result.predicted_step_seconds)},
-          {"predicted_peak_bytes", Known(result.predicted_peak_bytes)}};
+  Json record = {
+      {"id", result.id.empty() ? Json(nullptr) : Json(result.id)},
+      {"name", result.point->job.name},
+      {"settings", settings},
+      {"outcome", result.outcome.empty() ? Json(nullptr) : Json(result.outcome)},
+  };
+  for (const Measure& measure : kMeasures) record[measure.Key()] = Known(result.*measure.member);
+  record["predicted_step_seconds"] = Known(result.predicted_step_seconds);
+  record["predicted_peak_bytes"] = Known(result.predicted_peak_bytes);
+  return record;
 }
 
 }  // namespace
 
 void TakeMeasurements(const v1::CompareResponse& comparison, std::vector<SweepResult>* results) {
-  static constexpr std::pair<job::Metric, std::optional<double> SweepResult::*> kRows[] = {
-      {job::Metric::kStepSeconds, &SweepResult::step_seconds},
-      {job::Metric::kSamplesPerSecond, &SweepResult::samples_per_second},
-      {job::Metric::kTokensPerSecond, &SweepResult::tokens_per_second},
-      {job::Metric::kMemoryPeakAllocated, &SweepResult::peak_bytes},
-      {job::Metric::kLoss, &SweepResult::loss},
-      {job::Metric::kValLoss, &SweepResult::val_loss},
-  };
   for (const v1::CompareRow& row : comparison.rows()) {
-    for (const auto& [metric, member] : kRows) {
-      if (row.key() != job::Name(metric)) continue;
+    for (const Measure& measure : kMeasures) {
+      if (row.key() != job::Name(measure.metric)) continue;
       for (int i = 0; i < comparison.jobs_size(); ++i) {
         const auto of_job = [&](const SweepResult& result) {
           return result.id == comparison.jobs(i).id();
         };
         const auto result = std::find_if(results->begin(), results->end(), of_job);
         if (result != results->end() && row.values(i).has_number())
-          (*result).*member = row.values(i).number();
+          (*result).*measure.member = row.values(i).number();
       }
     }
   }

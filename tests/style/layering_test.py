@@ -220,7 +220,9 @@ ROOMS = {
     ),
     "client/plot": (["client", "common/rank", "client/show", "common/base"], ["zlib", "FreeType"]),
     "client/report": (
-        within("common", "job", "estimate") + within("client", "show", "plot", "files") + ["proto"],
+        within("common", "job", "rank", "estimate")
+        + within("client", "show", "plot", "files")
+        + ["proto"],
         ["Protobuf"],
     ),
     "client/files": (
