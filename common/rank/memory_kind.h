@@ -18,7 +18,8 @@ struct MemoryKind {
   std::string_view label;  // for people
   int64_t MemoryByKind::* bytes;
   Metric metric;
-  bool is_part = true;  // of what is held; else a sum
+  bool is_part = true;              // of what is held; else a sum
+  bool is_whole_before_oom = true;  // or not there at all, where a run ends out of memory
 };
 
 inline constexpr MemoryKind kMemoryKinds[] = {
@@ -27,11 +28,11 @@ inline constexpr MemoryKind kMemoryKinds[] = {
     {"optimizer", "optimizer", &MemoryByKind::optimizer, Metric::kMemoryOptimizer},
     {"optimizer_cpu", "optimizer (host)", &MemoryByKind::optimizer_cpu,
      Metric::kMemoryOptimizerCpu},
-    {"other", "other", &MemoryByKind::other, Metric::kMemoryOther},
-    {"allocated", "allocated", &MemoryByKind::allocated, Metric::kMemoryAllocated, false},
+    {"other", "other", &MemoryByKind::other, Metric::kMemoryOther, true, false},
+    {"allocated", "allocated", &MemoryByKind::allocated, Metric::kMemoryAllocated, false, false},
     {"peak_allocated", "peak allocated", &MemoryByKind::peak_allocated,
-     Metric::kMemoryPeakAllocated, false},
-    {"reserved", "reserved", &MemoryByKind::reserved, Metric::kMemoryReserved, false},
+     Metric::kMemoryPeakAllocated, false, false},
+    {"reserved", "reserved", &MemoryByKind::reserved, Metric::kMemoryReserved, false, false},
 };
 
 // MemoryByKind as JSON, in bytes.

@@ -20,10 +20,16 @@ constexpr MetricInfo Drawn(const Chart& chart, MetricInfo metric) {
   return metric;
 }
 
+constexpr MetricInfo OfTrial(MetricInfo metric) {
+  metric.is_of_trial = true;
+  return metric;
+}
+
 // Throughput is a total over the time of the loop: a mean of the steps' rates would overstate it.
 constexpr MetricInfo kMetrics[] = {
     {kTimeSeconds, "time_seconds", "s", "time", kGang, kTotal, kTime, kLower, kStepSeconds},
-    {kTrialSeconds, "trial_seconds", "s", "time of the trial", kGang, kLatest, kTime, kLower},
+    OfTrial(
+        {kTrialSeconds, "trial_seconds", "s", "time of the trial", kGang, kLatest, kTime, kLower}),
     {kLoadSeconds, "load_seconds", "s", "time to load", kRank, kLatest, kTime, kLower},
     {kEvaluationSeconds, "evaluation_seconds", "s", "time in evaluation", kGang, kTotal, kTime,
      kLower},

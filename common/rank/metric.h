@@ -101,8 +101,9 @@ struct MetricInfo {
   Reduction reduction;
   MetricSection section = MetricSection::kNone;
   Better better = Better::kNeither;
-  Metric of = id;    // what kTotal and kRate sum up
-  Chart chart = {};  // where the dashboard draws it
+  Metric of = id;            // what kTotal and kRate sum up
+  Chart chart = {};          // where the dashboard draws it
+  bool is_of_trial = false;  // measured before the first step: a rewind takes none of it back
 };
 
 std::span<const MetricInfo> Metrics();

@@ -25,7 +25,8 @@ double LargestPhase(const job::MemoryEstimate& memory, int64_t MemoryByKind::* k
 
 // A prediction of time is of a run that is undisturbed.
 bool IsUndisturbed(const v1::JobDetail& detail) {
-  return detail.view().outcome() == "SUCCEEDED" && CountedAttempts(detail) <= 1;
+  return job::ParseOutcome(detail.view().outcome()) == job::Outcome::kSucceeded &&
+         CountedAttempts(detail) <= 1;
 }
 
 // And of its own steps.
@@ -37,13 +38,10 @@ bool CountsOwnSteps(const v1::JobDetail& detail) {
          job::CountsOwnSteps(*job, inspection.ok() ? std::optional(*inspection) : std::nullopt);
 }
 
-// Where a run was out of memory its peak is where it was stopped, not what it needs. Parameters,
-// gradients and the optimizer's states are whole by then, or not there at all.
-bool IsCutShort(const v1::JobDetail& detail, job::Metric metric) {
-  const bool is_whole_kind =
-      metric == job::Metric::kMemoryParams || metric == job::Metric::kMemoryGrads ||
-      metric == job::Metric::kMemoryOptimizer || metric == job::Metric::kMemoryOptimizerCpu;
-  return job::IsOutOfMemory(job::ParseOutcome(detail.view().outcome())) && !is_whole_kind;
+// Where a run was out of memory its peak is where it was stopped, not what it needs.
+bool IsCutShort(const v1::JobDetail& detail, const job::MemoryKind& kind) {
+  return !kind.is_whole_before_oom &&
+         job::IsOutOfMemory(job::ParseOutcome(detail.view().outcome()));
 }
 
 // On a CPU slot it is what the whole process holds, of which the model is a part.
@@ -74,7 +72,7 @@ std::vector<ForesightRow> ForesightRows(const job::Prediction& prediction,
     if (metric.section != job::MetricSection::kMemory || !IsPredicted(detail, metric.id)) continue;
     const auto kind = std::ranges::find(job::kMemoryKinds, metric.id, &job::MemoryKind::metric);
     rows.push_back(RowOf(metric.id, LargestPhase(prediction.memory, kind->bytes), summaries));
-    rows.back().is_comparable = !IsCutShort(detail, metric.id);
+    rows.back().is_comparable = !IsCutShort(detail, *kind);
   }
   if (prediction.time && IsUndisturbed(detail)) {
     const job::TimeEstimate& time = *prediction.time;

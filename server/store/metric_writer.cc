@@ -106,15 +106,16 @@ MetricWriter::Series MetricWriter::Load(const Key& key, int64_t attempt) {
   return series;
 }
 
-std::vector<MetricWriter::Series*> MetricWriter::SeriesOf(base::JobId job) {
+std::vector<MetricWriter::Series*> MetricWriter::RewoundSeriesOf(base::JobId job) {
   std::vector<Key> keys;
-  Statement& select =
-      database_.Prepared("SELECT rank, name, phase FROM series WHERE job = ? AND name <> ?");
-  select.Put(job.value, job::Name(job::Metric::kTrialSeconds));
+  Statement& select = database_.Prepared("SELECT rank, name, phase FROM series WHERE job = ?");
+  select.Put(job.value);
   while (select.Next()) {
     auto& [of_job, rank, name, phase] = keys.emplace_back();
     of_job = job.value;
     ColumnReader(database_, select)(rank, name, phase);
+    const job::MetricInfo* info = job::FindMetric(name);
+    if (info != nullptr && info->is_of_trial) keys.pop_back();
   }
   std::vector<Series*> all;
   for (const Key& key : keys) all.push_back(&Find(key, 0));
@@ -135,7 +136,7 @@ void MetricWriter::BeginAttempt(Series& series, int64_t attempt) {
 void MetricWriter::Rewind(const core::RewindRow& row) {
   Statement& remove =
       database_.Prepared("DELETE FROM points WHERE series = ? AND step >= ? AND attempt < ?");
-  for (Series* series : SeriesOf(row.job)) {
+  for (Series* series : RewoundSeriesOf(row.job)) {
     if (series->attempt > row.attempt) continue;
     remove.Put(series->id, row.step, row.attempt);
     remove.Run();

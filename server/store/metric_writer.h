@@ -67,7 +67,7 @@ class MetricWriter {
   Series& Find(const AnyKey& key, int64_t attempt);
   Series Load(const Key& key, int64_t attempt);
   // The job's, of what each attempt tells: a trial is had once.
-  std::vector<Series*> SeriesOf(base::JobId job);
+  std::vector<Series*> RewoundSeriesOf(base::JobId job);
   static void BeginAttempt(Series& series, int64_t attempt);
   // By the points that are there.
   void Summarize(Series& series);
