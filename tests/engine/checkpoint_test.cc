@@ -225,6 +225,34 @@ TEST_P(CheckpointFaultTest, AFolderThatCannotBeWrittenIsSaidAndTrainingGoesOn) {
   EXPECT_THAT(text, HasSubstr("no checkpoint of step 1"));
 }
 
+// Who hears nothing more must not miss what was listed.
+TEST_P(CheckpointFaultTest, AFailedRunRemovesNoCheckpointWithoutSayingSo) {
+  TinyRun run = With(1, 1);
+  run.steps = 2;
+  job::RankPlan plan = PlanOf(run, 0, scratch_.path());
+  plan.job.checkpoint.keep_last = 1;
+  ASSERT_TRUE(files::TakeOutput(plan).ok());
+  run.after_step = [&](int64_t steps_done, strategy::Strategy& strategy, comm::Communicator&) {
+    const base::SystemClock clock;
+    train::Reporter reporter(-1, clock, 0);
+    train::Checkpointer checkpointer({.plan = plan,
+                                      .strategy = strategy,
+                                      .reporter = reporter,
+                                      .clock = clock,
+                                      .device = at::kCPU,
+                                      .total_steps = kSteps,
+                                      .steps_per_epoch = kSteps,
+                                      .data_digest = "d",
+                                      .runs = {"j1"}});
+    checkpointer.Confirm(steps_done);
+    if (steps_done == 2) checkpointer.Abandon();
+    checkpointer.Save({.steps_done = steps_done});
+  };
+  Train(run);
+  EXPECT_TRUE(fs::exists(scratch_.path() + "/checkpoints/step-1"));
+  EXPECT_TRUE(fs::exists(scratch_.path() + "/checkpoints/step-2"));
+}
+
 TEST_P(CheckpointFaultTest, AFolderThatAHostDoesNotSeeIsRefused) {
   InGang(2, [&](comm::Communicator& comm) {
     TinyRun run = With(2, 1);

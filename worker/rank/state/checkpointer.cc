@@ -166,9 +166,10 @@ Checkpointer::Verdict Checkpointer::AwaitVerdict(int64_t steps_done) {
   return rejected_ ? Verdict::kBad : Verdict::kUnknown;
 }
 
-void Checkpointer::Report(const std::function<void(Reporter&)>& report) {
+bool Checkpointer::Report(const std::function<void(Reporter&)>& report) {
   const std::lock_guard lock(mutex_);
   if (!abandoned_) report(options_.reporter);
+  return !abandoned_;
 }
 
 void Checkpointer::SayWaiting() {
@@ -188,7 +189,8 @@ void Checkpointer::Write(files::CheckpointPart::Options part, files::CheckpointM
                              status.error().message +
                              "; training goes on, and the last whole checkpoint serves";
     std::fprintf(stderr, "trainrank: %s\n", text.c_str());
-    return Report([&](Reporter& reporter) { reporter.Send(job::RankNotice{text}); });
+    Report([&](Reporter& reporter) { reporter.Send(job::RankNotice{text}); });
+    return;
   }
   if (!leads) return;
   switch (AwaitVerdict(place.step)) {
@@ -247,9 +249,10 @@ void Checkpointer::TellAndRotate(const files::CheckpointPlace& place) {
   const job::CheckpointSpec& spec = options_.plan.job.checkpoint;
   const std::vector<std::string> surplus = files::SurplusCheckpoints(
       place.directory, {.last = spec.keep_last, .best = spec.keep_best}, options_.runs);
-  Report([&](Reporter& reporter) {
+  const bool is_told = Report([&](Reporter& reporter) {
     reporter.Saved("checkpoint", place.path(), base::RecordSaved(place.path()), surplus);
   });
+  if (!is_told) return;
   for (const std::string& path : surplus) {
     if (const base::Status removed = files::RemoveCheckpoint(path); !removed)
       std::fprintf(stderr, "trainrank: an old checkpoint stays: %s\n",

@@ -89,8 +89,8 @@ class Checkpointer {
   void TellAndRotate(const files::CheckpointPlace& place);
   // A step that waits for the disk is slow, not hung. The training thread's.
   void SayWaiting();
-  // Unless abandoned.
-  void Report(const std::function<void(Reporter&)>& report);
+  // Unless abandoned: false.
+  bool Report(const std::function<void(Reporter&)>& report);
 
   const CheckpointerOptions options_;
   const int64_t state_bytes_;
