@@ -30,6 +30,20 @@ std::string WhyForeign(const State& state, const WorkerHello& event) {
          "; where nothing runs there any more: trainctl fence " + known.row.name;
 }
 
+// Why this worker, known by another name, can't have a new one yet; empty: it can. Its ranks are
+// that one's, and would be ended as strays.
+std::string WhyRenamed(const State& state, const WorkerHello& event) {
+  if (event.worker.identity.empty()) return "";
+  for (const auto& [name, known] : state.workers) {
+    const bool is_this = known.row.identity == event.worker.identity && name != event.worker.name;
+    if (!is_this || !known.holder) continue;
+    return "this folder's worker is '" + name + "', and its rank of " +
+           base::ToString(known.holder->job) + " has not ended: start it with --name " + name +
+           ", at least until then";
+  }
+  return "";
+}
+
 // A rank that another coordinator had started; nullptr: none is known to be.
 const HeldRank* FindForeignRank(const State& state, const WorkerHello& event) {
   const auto found = std::ranges::find_if(event.held, [&](const HeldRank& held) {
@@ -41,7 +55,10 @@ const HeldRank* FindForeignRank(const State& state, const WorkerHello& event) {
 // Why this worker is not taken up; empty: it is.
 std::string WhyRefused(const State& state, const WorkerHello& event) {
   const HeldRank* foreign = FindForeignRank(state, event);
-  if (foreign == nullptr) return WhyForeign(state, event);
+  if (foreign == nullptr) {
+    std::string why = WhyForeign(state, event);
+    return why.empty() ? WhyRenamed(state, event) : why;
+  }
   return "it holds " + job::ToString(foreign->key) + " of another coordinator (site " +
          foreign->site +
          "): start this worker with that one's address, or with a folder of its "
