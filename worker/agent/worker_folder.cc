@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -20,16 +21,23 @@
 namespace trainctl::agent {
 namespace {
 
-base::Result<base::Descriptor> LockDirectory(const std::string& directory) {
+struct Lock {
+  base::Descriptor file;
+  bool is_new = false;
+};
+
+base::Result<Lock> LockDirectory(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory + "/ranks", error);
   if (error)
     return base::Error{base::Code::kIo,
                        "cannot make the worker's directory " + directory + ": " + error.message()};
   const std::string path = directory + "/" + base::kWorkerLock;
-  base::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  base::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const bool is_new = file.open();
+  if (!is_new) file = base::Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.open()) return base::OsError("cannot open " + path, errno);
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return Lock{std::move(file), is_new};
   if (errno == EWOULDBLOCK)
     return base::Error{base::Code::kConflict, "another trainworker uses " + directory};
   return base::OsError("cannot lock " + path, errno);
@@ -45,7 +53,7 @@ struct Identity {
   int64_t lock_inode = 0;
 };
 
-// nullopt: there is none yet, or none that can be read.
+// Of either file; nullopt: there is none yet, or none that can be read.
 std::optional<Identity> ReadIdentity(const std::string& path) {
   const base::Result<std::string> text = base::ReadFile(path, 4096);
   if (!text) return std::nullopt;
@@ -57,25 +65,61 @@ std::optional<Identity> ReadIdentity(const std::string& path) {
   return Identity{json["identity"].get<std::string>(), json["lock_inode"].get<int64_t>()};
 }
 
+std::string RecordPath(const std::string& directory) { return directory + "/worker.json"; }
+
+void KeepInLock(const std::string& path, const base::Descriptor& lock, const std::string& record) {
+  const base::Result<std::string> text = base::ReadFile(path, 4096);
+  if (text && *text == record) return;
+  const auto size = static_cast<ssize_t>(record.size());
+  const bool is_kept = ::ftruncate(lock.get(), 0) == 0 &&
+                       ::pwrite(lock.get(), record.data(), record.size(), 0) == size &&
+                       ::fsync(lock.get()) == 0;
+  if (!is_kept) spdlog::warn("this worker's identity has no second copy: {}", std::strerror(errno));
+}
+
+void KeepIdentity(const std::string& directory, const base::Descriptor& lock,
+                  const Identity& identity, bool has_record) {
+  const nlohmann::json json = {{"identity", identity.name}, {"lock_inode", identity.lock_inode}};
+  const std::string record = json.dump() + "\n";
+  KeepInLock(directory + "/" + base::kWorkerLock, lock, record);
+  if (has_record) return;
+  if (const base::Status written = base::WriteFileAtomically(RecordPath(directory), record);
+      !written)
+    spdlog::warn("this worker's identity lasts until its end only: {}", written.error().message);
+}
+
+bool HoldsRanks(const std::string& directory) {
+  std::error_code error;
+  return !std::filesystem::is_empty(directory + "/ranks", error) && !error;
+}
+
 }  // namespace
 
 base::Result<WorkerFolder> TakeFolder(const std::string& directory, const std::string& fresh) {
-  base::Result<base::Descriptor> lock = LockDirectory(directory);
+  base::Result<Lock> lock = LockDirectory(directory);
   if (!lock) return lock.error();
-  const std::string path = directory + "/worker.json";
-  const int64_t inode = InodeOf(*lock);
-  if (const std::optional<Identity> known = ReadIdentity(path)) {
-    if (known->lock_inode == inode) return WorkerFolder{std::move(*lock), known->name};
+  const std::string lock_path = directory + "/" + base::kWorkerLock;
+  const std::string files = RecordPath(directory) + " and " + lock_path;
+  const int64_t inode = InodeOf(lock->file);
+  std::optional<Identity> known = ReadIdentity(RecordPath(directory));
+  const bool has_record = known.has_value();
+  if (!known) known = ReadIdentity(lock_path);
+  if (known && known->lock_inode != inode) {
     return base::Error{base::Code::kConflict,
                        directory +
                            " is a copy of another worker's folder: give this worker one of "
                            "its own (--dir); if it was moved, remove " +
-                           path};
+                           files};
   }
-  const nlohmann::json json = {{"identity", fresh}, {"lock_inode", inode}};
-  if (const base::Status written = base::WriteFileAtomically(path, json.dump() + "\n"); !written)
-    spdlog::warn("this worker's identity lasts until its end only: {}", written.error().message);
-  return WorkerFolder{std::move(*lock), fresh};
+  if (!known && !lock->is_new && HoldsRanks(directory)) {
+    return base::Error{base::Code::kConflict,
+                       files + " are damaged: which worker's ranks are in " + directory +
+                           "/ranks is not known; where none of them runs any more, remove both "
+                           "files"};
+  }
+  if (!known) known = Identity{fresh, inode};
+  KeepIdentity(directory, lock->file, *known, has_record);
+  return WorkerFolder{std::move(lock->file), known->name};
 }
 
 base::Status KeepRanksFolder(const std::string& directory) {

@@ -15,9 +15,10 @@ struct WorkerFolder {
 };
 
 // Makes the folder where it is missing; `fresh`, random, is then its identity. worker.json:
-// {"identity", "lock_inode"}; a copy of the folder has its worker.lock in another place. kConflict:
-// another worker uses it, or it is a copy of another worker's, whose ranks are not to be touched.
-// kIo: it can't be used. An identity that can't be stored lasts for this process only.
+// {"identity", "lock_inode"}; a copy of the folder has its worker.lock in another place. That file
+// has the same text, in case worker.json is lost. kConflict: another worker uses the folder, it is
+// a copy of another worker's, or holds ranks while both texts are damaged: these ranks are not to
+// be touched. kIo: it can't be used. An identity that can't be stored lasts for this process only.
 base::Result<WorkerFolder> TakeFolder(const std::string& directory, const std::string& fresh);
 
 // Makes the folder of the ranks' folders again where somebody removed it, with the rights of the
