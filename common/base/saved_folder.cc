@@ -5,6 +5,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "common/base/boot_id.h"
 #include "common/base/error_number.h"
 #include "common/base/file.h"
 
@@ -12,11 +13,6 @@ namespace trainctl::base {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string BootId() {
-  const Result<std::string> text = ReadFile("/proc/sys/kernel/random/boot_id", 256);
-  return text ? text->substr(0, text->find('\n')) : std::string();
-}
 
 int64_t ModifiedNs(const struct stat& status) {
   return status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;

@@ -234,6 +234,8 @@ void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& dev
     job.status.attempt = std::max(job.status.attempt, lost->second);
   attempt.row.attempt = ++job.status.attempt;
   attempt.row.placed_at = turn.now.wall;
+  attempt.row.placed_steady = turn.now.steady;
+  attempt.row.placed_boot = turn.state.options.boot_id;
   attempt.row.micro_batch_size = job.row.spec.train.micro_batch_size.value_or(1);
   if (job.row.auto_micro_batch > 0 && job.status.proven_by == 0) attempt.row.trial = Trial::kDue;
   attempt.placed_steady = attempt.progress_steady = turn.now.steady;

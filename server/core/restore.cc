@@ -28,11 +28,20 @@ bool HasDevice(const JobRow& job, const AttemptRow& attempt, const std::vector<R
   });
 }
 
+// Its time limit counts without the clock, which may have been set since. After another boot the
+// clock is all that there is.
+base::SteadyMicros PlacedSteady(const AttemptRow& attempt, const std::string& boot_id,
+                                const Now& now) {
+  if (!boot_id.empty() && attempt.placed_boot == boot_id)
+    return std::min(attempt.placed_steady, now.steady);
+  return now.steady - std::max<int64_t>(0, now.wall - attempt.placed_at);
+}
+
 void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored,
                     const std::map<job::RankKey, int64_t>& acks, const Now& now) {
   LiveAttempt& attempt = job.attempt.emplace();
   attempt.row = std::move(*stored.attempt);
-  attempt.placed_steady = now.steady - std::max<int64_t>(0, now.wall - attempt.row.placed_at);
+  attempt.placed_steady = PlacedSteady(attempt.row, state.options.boot_id, now);
   attempt.progress_steady = now.steady;
   for (const RankRow& row : stored.ranks) {
     const auto ack = acks.find(row.key);

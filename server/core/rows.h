@@ -122,6 +122,8 @@ struct AttemptRow {
   std::optional<job::AttemptEnd> end;  // immutable once there
   int64_t micro_batch_size = 0;        // 0: of a coordinator that did not say it
   Trial trial = Trial::kNone;
+  base::SteadyMicros placed_steady = 0;  // placed_at by the coordinator's steady clock
+  std::string placed_boot;               // of its host, where that counts; empty: it did not say it
 };
 
 // How it is known that a rank's processes are gone. kNone: they may be there. kWorkerUnfit: it

@@ -58,6 +58,7 @@ struct Options {
   SlownessPolicy slowness{};
   SitePolicy policy{};
   std::optional<base::WallMicros> lent_until{};  // loan.h; nullopt: the devices are the site's own
+  std::string boot_id{};  // of the coordinator's host, whose steady clock it is
 };
 
 struct Rank {
@@ -73,7 +74,7 @@ struct Rank {
 struct LiveAttempt {
   AttemptRow row;
   std::vector<Rank> ranks;
-  base::SteadyMicros placed_steady = 0;
+  base::SteadyMicros placed_steady = 0;  // by this start's steady clock
   base::SteadyMicros progress_steady =
       0;  // last step, phase or loaded byte of any rank; or its worker's return
   StepPace pace;

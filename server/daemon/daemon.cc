@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/boot_id.h"
 #include "common/base/file.h"
 #include "common/base/version.h"
 #include "server/auth/call_rate.h"
@@ -100,7 +101,8 @@ base::Result<core::SitePolicy> PolicyOf(const Options& options) {
 core::Options OptionsOf(const Options& options, core::SitePolicy policy) {
   return {.max_queued_jobs_of_user = options.bounds.queued_jobs,
           .policy = std::move(policy),
-          .lent_until = options.lent_until};
+          .lent_until = options.lent_until,
+          .boot_id = base::BootId()};
 }
 
 auth::CallRate::BoundOf RatesOf(core::SitePolicy policy) {

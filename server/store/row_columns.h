@@ -22,11 +22,11 @@ void VisitStatus(Row& row, Visit&& visit) {
 inline constexpr const char* kAttemptColumns =
     "job, attempt, placed_at, ended_at, blob, stop_outcome, stop_message, stop_rank, "
     "stop_grace_us, stop_at, outcome, message, end_rank, "
-    "exit_code, signal, oom, last_log_lines, micro_batch_size, trial";
+    "exit_code, signal, oom, last_log_lines, micro_batch_size, trial, placed_steady, placed_boot";
 template <class Row, class Visit>
 void VisitAttempt(Row& row, Visit&& visit) {
   visit(row.job, row.attempt, row.placed_at, row.ended_at, row.blob, row.stop, row.end,
-        row.micro_batch_size, row.trial);
+        row.micro_batch_size, row.trial, row.placed_steady, row.placed_boot);
 }
 
 inline constexpr const char* kRankColumns =

@@ -349,11 +349,17 @@ ALTER TABLE ranks ADD COLUMN held_devices INTEGER NOT NULL DEFAULT 1;
 CREATE INDEX leases_by_end ON leases (end_at) WHERE over_at != 0;
 )sql";
 
+// When an attempt was placed, by the steady clock of this boot of the coordinator's host.
+constexpr const char* kPlacedSteady = R"sql(
+ALTER TABLE attempts ADD COLUMN placed_steady INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempts ADD COLUMN placed_boot TEXT NOT NULL DEFAULT '';
+)sql";
+
 constexpr std::array kMigrations = {
-    kVersion1,      kVersion2,    kVersion3,   kVersion4,  kVersion5,   kVersion6,  kSite,
-    kVersion8,      kVersion9,    kVersion10,  kVersion11, kVersion12,  kVersion13, kVersion14,
-    kContinuations, kLeases,      kRemovedUse, kLabels,    kGaps,       kFaults,    kThinned,
-    kSlowDevices,   kLogsRemoved, kHostMemory, kLinks,     kHeldDevices};
+    kVersion1,      kVersion2,    kVersion3,   kVersion4,  kVersion5,    kVersion6,    kSite,
+    kVersion8,      kVersion9,    kVersion10,  kVersion11, kVersion12,   kVersion13,   kVersion14,
+    kContinuations, kLeases,      kRemovedUse, kLabels,    kGaps,        kFaults,      kThinned,
+    kSlowDevices,   kLogsRemoved, kHostMemory, kLinks,     kHeldDevices, kPlacedSteady};
 
 }  // namespace
 

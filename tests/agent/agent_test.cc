@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "common/base/boot_id.h"
 #include "common/base/file.h"
 #include "common/rank/rank_json.h"
 #include "tests/agent/agent_fixture.h"
@@ -37,7 +38,7 @@ TEST_F(AgentTest, SaysHelloWithItsDevice) {
   const v1::Hello hello = coordinator_.told().hellos[0];
   EXPECT_EQ(hello.name(), "testhost/0");
   EXPECT_EQ(hello.host(), "testhost");
-  EXPECT_EQ(hello.boot_id(), shim::BootId());
+  EXPECT_EQ(hello.boot_id(), base::BootId());
   EXPECT_EQ(hello.address(), "127.0.0.1") << "by which this host reaches the coordinator";
   EXPECT_TRUE(hello.device_free());
   EXPECT_EQ(hello.held_size(), 0);

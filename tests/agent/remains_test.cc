@@ -1,4 +1,5 @@
 #include "worker/agent/remains.h"
+#include "common/base/boot_id.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ class Child {
   }
   pid_t pid() const { return pid_; }
   shim::PidRecord Record() const {
-    return {.pid = pid_, .start_time = shim::ReadStat(pid_)->start_time, .boot_id = shim::BootId()};
+    return {.pid = pid_, .start_time = shim::ReadStat(pid_)->start_time, .boot_id = base::BootId()};
   }
   // Waits for its end, which stays to be reaped.
   int AwaitEnd() const {
@@ -56,7 +57,7 @@ TEST(EndRemains, NeverTouchesAnotherProcessWithItsId) {
 TEST(EndRemains, NeverTouchesASessionThatGotTheShimsNumber) {
   const Child stranger(true);
   shim::PidRecord record{
-      .pid = 999'999'999, .start_time = 0, .session = stranger.pid(), .boot_id = shim::BootId()};
+      .pid = 999'999'999, .start_time = 0, .session = stranger.pid(), .boot_id = base::BootId()};
   EXPECT_THAT(EndRemains(record), testing::IsEmpty());
   EXPECT_FALSE(shim::ReadStat(stranger.pid())->ended());
 }

@@ -185,7 +185,7 @@ void Print(const UnfinishedJob& job, std::ostringstream& out) {
     const AttemptRow& attempt = *job.attempt;
     out << " attempt " << attempt.attempt << " " << attempt.placed_at << " " << attempt.ended_at
         << " " << attempt.blob << " micro " << attempt.micro_batch_size << " trial "
-        << Name(attempt.trial);
+        << Name(attempt.trial) << " steady " << attempt.placed_steady << " " << attempt.placed_boot;
     if (const std::optional<Stop>& stop = job.attempt->stop) {
       out << " stop=" << job::Name(stop->outcome) << "|" << stop->message << "|"
           << stop->rank.value_or(-1) << "|" << stop->grace_us << "|" << stop->at;

@@ -277,6 +277,11 @@ std::string Scenario::Run(const std::string& line) {
     return Feed(JobInspected{*base::ParseJobId(words.at(1)), words.at(2), MakeAnswer(words.at(3))});
   if (verb == "wait") return Wait(std::stoll(words.at(1)));
   if (verb == "restart") return Restart();
+  if (verb == "reboot") {  // of the coordinator's host
+    state_.options.boot_id += "+";
+    now_.steady = 5'000'000;  // it begins anew with each boot
+    return Restart();
+  }
   if (verb == "policy") {
     state_.options.policy = ReadSitePolicy(line.substr(verb.size()), "policy").value();
     return Restart();
@@ -455,7 +460,6 @@ std::string Scenario::Wait(int64_t seconds) {
 }
 
 std::string Scenario::Restart() {
-  now_.steady = 5'000'000;  // another process, another steady clock
   state_ = Restore(state_.options, ledger_.LoadState(), now_);
   state_.site = kSite;
   return Describe(state_, now_);

@@ -37,6 +37,7 @@
 //   policy JSON                 it starts again with this policy (policy_file.h)
 //   restart                     the coordinator is killed and restored from its rows; all streams
 //                               are gone
+//   clock SECONDS               its clock is set by so many; reboot: a restart in another boot
 //   show                        the state
 //   explain JOB                 what keeps it from starting, device by device
 //   reasons JOB                 why it has waited, and since when
@@ -59,6 +60,7 @@ class Scenario {
 
   explicit Scenario(Options options = {}) {
     state_.options = options;
+    state_.options.boot_id = "boot-1";
     state_.site = kSite;
   }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/base/boot_id.h"
 #include "tests/shim/gate.h"
 #include "tests/shim/shim_under_test.h"
 #include "tests/shim/temp_folder.h"
@@ -33,7 +34,7 @@ TEST(ShimProcess, RecordsTheExitCode) {
   EXPECT_EQ(exit["exit_code"], 7);
   EXPECT_FALSE(exit.contains("signal"));
   EXPECT_FALSE(exit.contains("oom_killed"));
-  EXPECT_EQ(exit["boot_id"], shim::BootId());
+  EXPECT_EQ(exit["boot_id"], base::BootId());
   EXPECT_EQ(shim::ReadLog(shim.folder(), 0, 100).data, "hello\n");
 }
 

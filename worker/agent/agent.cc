@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/base/boot_id.h"
 #include "common/base/version.h"
 #include "common/wire/artifact.h"
 #include "common/wire/deadline.h"
@@ -112,7 +113,7 @@ void Agent::Up(const std::string& local_address) {
   v1::Hello& hello = *message.mutable_hello();
   hello.set_name(options_.name);
   hello.set_host(options_.host);
-  hello.set_boot_id(shim::BootId());
+  hello.set_boot_id(base::BootId());
   hello.set_version(std::string(base::Version()));
   job::Device device = device_.info();
   device.labels = options_.labels;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "common/base/boot_id.h"
 #include "common/base/file.h"
 #include "common/base/size.h"
 #include "worker/agent/foreign_processes.h"
@@ -51,7 +52,7 @@ std::optional<int64_t> ReadBaseline(const std::string& path, const std::string& 
   const base::Result<std::string> text = base::ReadFile(path, 4096);
   if (!text) return std::nullopt;
   const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
-  if (!json.is_object() || json.value("boot_id", "") != shim::BootId() ||
+  if (!json.is_object() || json.value("boot_id", "") != base::BootId() ||
       json.value("uuid", "") != uuid)
     return std::nullopt;
   return json.value("used_bytes", int64_t{0});
@@ -119,7 +120,7 @@ class GpuDevice : public Device {
   // Only a hint, and lost where the folder can't be written: then the next worker learns it anew.
   void Store(int64_t used_bytes) {
     const nlohmann::json json = {
-        {"boot_id", shim::BootId()}, {"uuid", info_.uuid}, {"used_bytes", used_bytes}};
+        {"boot_id", base::BootId()}, {"uuid", info_.uuid}, {"used_bytes", used_bytes}};
     [[maybe_unused]] const base::Status written =
         base::WriteFileAtomically(path_, json.dump() + "\n");
   }

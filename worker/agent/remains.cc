@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/base/boot_id.h"
 #include "worker/shim/cgroup_leaf.h"
 #include "worker/shim/process_table.h"
 
@@ -23,7 +24,7 @@ bool IsSessionOurs(const std::vector<shim::ProcessStat>& processes, const shim::
 }  // namespace
 
 std::vector<pid_t> EndRemains(const shim::PidRecord& rank) {
-  if (rank.boot_id != shim::BootId()) return {};
+  if (rank.boot_id != base::BootId()) return {};
   if (!rank.cgroup.empty()) shim::CgroupLeaf(rank.cgroup).Kill();
   std::vector<pid_t> left;
   const std::vector<shim::ProcessStat> processes = shim::ListProcesses();

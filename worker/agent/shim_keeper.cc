@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "common/base/boot_id.h"
 #include "common/base/file.h"
 #include "worker/agent/rank_records.h"
 #include "worker/agent/remains.h"
@@ -77,7 +78,7 @@ void ShimKeeper::Launch(const ShimCommand& command) {
 void ShimKeeper::Fail(const base::Error& error) {
   End({.launch_error = error.message,
        .worker_fault = error.code != base::Code::kInvalid,
-       .boot_id = shim::BootId(),
+       .boot_id = base::BootId(),
        .ended_at = clock_.Wall()});
 }
 
@@ -233,7 +234,7 @@ void ShimKeeper::ReapShim() {
 
 // The shim is dead and left no exit record, or its folder is of no use.
 void ShimKeeper::ProveEnd() {
-  shim::ExitRecord record{.note = note_, .boot_id = shim::BootId(), .ended_at = clock_.Wall()};
+  shim::ExitRecord record{.note = note_, .boot_id = base::BootId(), .ended_at = clock_.Wall()};
   const bool in_time = clock_.Steady() < prove_until_;
   if (!lock_.open() && KillShim()) {
     note_ = "the rank was ended: " + why_no_lock_;

@@ -91,11 +91,4 @@ bool Signal(const ProcessStat& process, int signal) {
   return ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0) == 0;
 }
 
-std::string BootId() {
-  base::Result<std::string> text = base::ReadFile("/proc/sys/kernel/random/boot_id", 256);
-  if (!text) return {};
-  while (!text->empty() && text->back() == '\n') text->pop_back();
-  return *text;
-}
-
 }  // namespace trainctl::shim

@@ -44,7 +44,4 @@ std::vector<std::string> ArgumentsOf(pid_t pid);
 // may not be signalled.
 bool Signal(const ProcessStat& process, int signal);
 
-// Of the running kernel: changes with every boot. Empty where /proc is not there.
-std::string BootId();
-
 }  // namespace trainctl::shim

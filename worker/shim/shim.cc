@@ -12,6 +12,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/base/boot_id.h"
 #include "worker/shim/line_fields.h"
 #include "worker/shim/process_table.h"
 
@@ -94,7 +95,7 @@ base::Status Shim::Prepare() {
   base::Result<ControlSocket> control = ControlSocket::Listen(options_.folder);
   if (!control) return control.error();
   control_ = std::move(*control);
-  exit_.boot_id = BootId();
+  exit_.boot_id = base::BootId();
   oom_kills_before_ = OomKills();
   return base::Ok{};
 }

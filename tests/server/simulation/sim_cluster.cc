@@ -21,6 +21,7 @@ SimCluster::SimCluster(uint64_t seed, Setting setting)
   const uint64_t hosts = is_large ? 40 + random_() % 20 : 1 + random_() % 4;
   for (uint64_t host = 0; host < hosts; ++host)
     AddHost(host, static_cast<int64_t>(is_large ? 4 + random_() % 5 : 1 + random_() % 4));
+  options_.boot_id = "boot-1";
   options_.lease_warning_us = 20'000'000;
   options_.lease_grace_us = 6'000'000;
   options_.lease_clearance_us = 60'000'000;
@@ -176,11 +177,14 @@ void SimCluster::StartCoordinator() {
   ASSERT_TRUE(started.ok()) << started.error().message;
 }
 
-// All streams end, and what was on its way. Another process counts its time from another moment.
+// All streams end, and what was on its way. In another boot of its host time is counted anew.
 void SimCluster::RestartCoordinator() {
   for (SimWorker& worker : workers_) worker.Disconnect();
   streams_.clear();
-  clock_.steady = 7'000'000 + clock_.steady % 1'000'000;
+  if (Chance(random_, 30)) {
+    options_.boot_id += "+";
+    clock_.steady = 7'000'000 + clock_.steady % 1'000'000;
+  }
   StartCoordinator();
 }
 
