@@ -8,6 +8,7 @@
 
 #include "common/base/size.h"
 #include "common/base/utf8.h"
+#include "server/placement/pack.h"
 #include "server/placement/placement.h"
 
 namespace trainctl::core {
@@ -151,23 +152,57 @@ std::optional<job::WorkerState> WhyNotReady(const State& state, const Worker& wo
   return std::nullopt;
 }
 
-// Of one host where one has enough, the fullest such; else of the hosts with most. A device that
-// nobody has now comes first.
-std::vector<std::string> PackLease(const State& state, const std::vector<const Worker*>& eligible,
+// What one host has for a lease, lowest indices first.
+struct HostDevices {
+  std::vector<placement::DeviceId> idle;
+  std::vector<placement::DeviceId> held;  // jobs have them now
+
+  int64_t size() const { return static_cast<int64_t>(idle.size() + held.size()); }
+  int64_t HeldOf(int64_t count) const {
+    return std::max<int64_t>(0, count - static_cast<int64_t>(idle.size()));
+  }
+};
+
+// Those that nobody has now come first, then those closest to each other.
+placement::Group TakeOf(const State& state, const HostDevices& host, int64_t count) {
+  const auto held = static_cast<size_t>(host.HeldOf(count));
+  placement::Group taken =
+      placement::Closest(state.free, host.idle, static_cast<size_t>(count) - held);
+  const placement::Group rest = placement::Closest(state.free, host.held, held);
+  taken.devices.insert(taken.devices.end(), rest.devices.begin(), rest.devices.end());
+  taken.closeness += rest.closeness;
+  return taken;
+}
+
+// Of one host where one has enough: where jobs have the fewest, then where they are linked best,
+// then the fullest such. Else of the hosts with most.
+std::vector<std::string> PackLease(const State& state, std::vector<const Worker*> eligible,
                                    int64_t devices) {
-  std::map<std::string, int64_t> on_host;
-  for (const Worker* worker : eligible) ++on_host[worker->row.host];
-  std::vector<const Worker*> order = eligible;
-  std::ranges::sort(order, {}, [&](const Worker* worker) {
-    const int64_t count = on_host[worker->row.host];
-    const bool is_whole = count >= devices;
-    return std::tuple(!is_whole, is_whole ? count : -count, worker->row.host,
-                      HolderOf(state, *worker).has_value(), worker->row.device.index);
-  });
-  std::vector<std::string> names;
-  for (int64_t i = 0; i < devices; ++i) names.push_back(order[i]->row.name);
-  std::ranges::sort(names);
-  return names;
+  std::ranges::sort(eligible, {}, [](const Worker* worker) { return worker->row.device.index; });
+  std::map<std::string, HostDevices> hosts;
+  std::map<placement::DeviceId, std::string> names;
+  for (const Worker* worker : eligible) {
+    HostDevices& host = hosts[worker->row.host];
+    (HolderOf(state, *worker) ? host.held : host.idle).push_back(worker->device);
+    names[worker->device] = worker->row.name;
+  }
+  using Rank = std::tuple<bool, int64_t, int64_t, int64_t, int64_t, std::string>;
+  std::map<Rank, const HostDevices*> order;
+  for (const auto& [name, host] : hosts) {
+    const bool is_whole = host.size() >= devices;
+    const int64_t held = host.HeldOf(std::min(devices, host.size()));
+    order[is_whole
+              ? Rank(false, held, -TakeOf(state, host, devices).closeness, host.size(), 0, name)
+              : Rank(true, 0, 0, -host.size(), held, name)] = &host;
+  }
+  std::vector<std::string> taken;
+  for (const auto& [rank, host] : order) {
+    const int64_t missing = devices - static_cast<int64_t>(taken.size());
+    const placement::Group some = TakeOf(state, *host, std::min(missing, host->size()));
+    for (const placement::DeviceId device : some.devices) taken.push_back(names[device]);
+  }
+  std::ranges::sort(taken);
+  return taken;
 }
 
 // The devices for a lease from `start` on; empty: too few. *why: who has the others.

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace trainctl::placement {
 namespace {
-
-// Some devices of one host, and how close they are: the sum over all pairs.
-struct Group {
-  std::vector<DeviceId> devices;
-  int64_t closeness = 0;
-};
 
 std::vector<DeviceId> FreeOn(const FreeDevices::Pool& pool, const std::string& host) {
   std::vector<DeviceId> free;
@@ -61,32 +56,16 @@ Group ClosestLinked(const FreeDevices& devices, const std::vector<DeviceId>& fre
   return best;
 }
 
-// The closest of the host's, by growing from each; of equal ones the lowest.
-Group Closest(const FreeDevices& devices, const FreeDevices::Pool& pool, const std::string& host,
-              size_t count) {
-  std::vector<DeviceId> free = FreeOn(pool, host);
-  if (count == 1 || !devices.has_links()) {
-    free.resize(count);
-    return {free, 0};
-  }
-  Group best;
-  for (const DeviceId first : free) {
-    Group group = GrowFrom(devices, first, free, count);
-    if (best.devices.empty() || group.closeness > best.closeness) best = std::move(group);
-  }
-  return best;
-}
-
 // Of hosts with enough free devices so many are looked at, the fullest first.
 constexpr int kMostHosts = 32;
 
 Group OnOneHost(const FreeDevices& devices, const FreeDevices::Pool& pool, int64_t count) {
   auto host = pool.by_count.lower_bound({count, std::string()});
   if (host == pool.by_count.end()) return {};
-  Group best = Closest(devices, pool, host->second, static_cast<size_t>(count));
+  Group best = Closest(devices, FreeOn(pool, host->second), static_cast<size_t>(count));
   if (count == 1 || !devices.has_links()) return best;
   for (int looked = 1; looked < kMostHosts && ++host != pool.by_count.end(); ++looked) {
-    Group group = Closest(devices, pool, host->second, static_cast<size_t>(count));
+    Group group = Closest(devices, FreeOn(pool, host->second), static_cast<size_t>(count));
     if (group.closeness > best.closeness) best = std::move(group);
   }
   return best;
@@ -99,6 +78,19 @@ void Take(const FreeDevices& devices, Group group, std::vector<DeviceId>* taken)
 }
 
 }  // namespace
+
+Group Closest(const FreeDevices& devices, std::vector<DeviceId> from, size_t count) {
+  if (count <= 1 || !devices.has_links()) {
+    from.resize(count);
+    return {std::move(from), 0};
+  }
+  Group best;
+  for (const DeviceId first : from) {
+    Group group = GrowFrom(devices, first, from, count);
+    if (best.devices.empty() || group.closeness > best.closeness) best = std::move(group);
+  }
+  return best;
+}
 
 job::AreLinked LinkedBy(const FreeDevices& devices, const job::Constraint& links,
                         const std::vector<DeviceId>& ids) {
@@ -133,7 +125,7 @@ std::vector<DeviceId> Pack(const FreeDevices& devices, const FreeDevices::Pool& 
       const int64_t missing = count - static_cast<int64_t>(taken.size());
       if (missing == 0) return taken;
       const auto some = static_cast<size_t>(std::min(missing, host->first));
-      Take(devices, Closest(devices, pool, host->second, some), &taken);
+      Take(devices, Closest(devices, FreeOn(pool, host->second), some), &taken);
     }
     end = with_the_most;
   }

@@ -3,6 +3,7 @@
 // devices a gang gets those that are closest to each other, by their links.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +11,15 @@
 #include "server/placement/free_devices.h"
 
 namespace trainctl::placement {
+
+// Some devices of one host, and how close they are: the sum over all pairs.
+struct Group {
+  std::vector<DeviceId> devices;
+  int64_t closeness = 0;
+};
+// Of these devices of one host the closest, by growing from each; of equal ones the first. count:
+// at most so many as they are.
+Group Closest(const FreeDevices& devices, std::vector<DeviceId> from, size_t count);
 
 std::vector<DeviceId> Pack(const FreeDevices& devices, const FreeDevices::Pool& pool,
                            int64_t count);
