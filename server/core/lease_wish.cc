@@ -320,10 +320,16 @@ base::Result<LeaseBlock> FindBlock(const State& state, const LeaseWish& wish, co
   for (const auto& [id, lease] : state.leases) {
     if (lease.row.end > from) starts.insert(NextMinute(lease.row.end));
   }
+  std::optional<base::Error> beyond_quota;
   for (const base::WallMicros start : starts) {
     std::vector<std::string> workers = DevicesFrom(state, *classes, wish, start, now);
-    if (!workers.empty()) return LeaseBlock{start, std::move(workers)};
+    if (workers.empty()) continue;
+    const base::Status quota =
+        CheckQuota(state, wish.user, wish.devices, start, start + wish.length_us);
+    if (quota) return LeaseBlock{start, std::move(workers)};
+    if (!beyond_quota) beyond_quota = quota.error();
   }
+  if (beyond_quota) return *beyond_quota;
   std::string why;
   DevicesFrom(state, *classes, wish, *starts.rbegin(), now, &why);
   return base::Error{base::Code::kConflict, "no block is free: of them " + why};
