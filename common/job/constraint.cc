@@ -128,12 +128,8 @@ base::Result<Constraint> WithLabel(const Constraint& constraint, std::string_vie
 }
 
 bool IsOfModel(const Constraint& constraint, const std::string& name) {
-  const auto is_same = [](unsigned char left, unsigned char right) {
-    return std::tolower(left) == std::tolower(right);
-  };
-  const bool is_one = std::ranges::any_of(constraint.names, [&](const std::string& part) {
-    return !std::ranges::search(name, part, is_same).empty();
-  });
+  const bool is_one = std::ranges::any_of(
+      constraint.names, [&](const std::string& part) { return IsInModel(part, name); });
   return is_one == (constraint.comparison == Comparison::kEqual);
 }
 
@@ -169,6 +165,13 @@ base::Result<Constraint> ParseConstraint(std::string_view key, std::string_view 
   return Invalid(
       "one of gpu.memory, gpu.compute_capability, gpu.links, gpu.model, gpu.name, host, label.KEY" +
       (hint.empty() ? "" : "; " + hint));
+}
+
+bool IsInModel(std::string_view part, std::string_view device_name) {
+  const auto is_same = [](unsigned char left, unsigned char right) {
+    return std::tolower(left) == std::tolower(right);
+  };
+  return part.empty() || !std::ranges::search(device_name, part, is_same).empty();
 }
 
 bool IsOfWorker(std::string_view key) { return key == kHost || key.starts_with(kLabel); }

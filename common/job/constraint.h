@@ -42,6 +42,9 @@ bool MeetsOfWorker(const Constraint& constraint, const std::string& host, const 
 // Of gpu.links: whether such a link will do. One that is not known will not.
 bool MeetsLink(const Constraint& constraint, LinkKind link);
 
+// Whether the device's name has this part in it, in any case ("h200").
+bool IsInModel(std::string_view part, std::string_view device_name);
+
 inline constexpr std::string_view kLinksKey = "gpu.links";
 
 }  // namespace trainctl::job

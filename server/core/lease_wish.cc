@@ -8,6 +8,7 @@
 
 #include "common/base/size.h"
 #include "common/base/utf8.h"
+#include "common/job/constraint.h"
 #include "server/placement/pack.h"
 #include "server/placement/placement.h"
 
@@ -75,7 +76,7 @@ base::Status CheckWish(const State& state, const LeaseWish& wish, const Now& now
 
 bool IsWished(const LeaseWish& wish, const Worker& worker) {
   if (!wish.host.empty() && worker.row.host != wish.host) return false;
-  return worker.row.device.name.find(wish.model) != std::string::npos;
+  return job::IsInModel(wish.model, worker.row.device.name);
 }
 
 // Without the lease that it may be under.

@@ -17,7 +17,7 @@ struct LeaseWish {
   int64_t devices = 1;
   std::string host;            // empty: any
   std::string user;            // whose it will be
-  std::string model;           // part of the devices' name ("H200"); empty: any
+  std::string model;           // part of the devices' name ("h200"), in any case; empty: any
   base::WallMicros start = 0;  // 0: now; of FindBlock: not before
   int64_t length_us = 0;
 };
