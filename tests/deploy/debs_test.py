@@ -123,8 +123,10 @@ class Packages(unittest.TestCase):
             self.install(root, self.later)
             self.expect_spared(root, before)
             self.expect_back_where_they_hang(root)
+            self.start_rank_of_another_user(root)
             root.run("dpkg", "--remove", *NAMES)
-            for name in ("traincoordinator", "trainworker", "trainshim", "trainrank"):
+            programs = ("traincoordinator", "trainworker", "trainshim", "trainrank")
+            for name in (*programs, "trainrank-of-nobody"):
                 self.assertEqual(root.run("pidof", name, check=False).stdout, "", name)
             root.run("dpkg", "--purge", *NAMES)
             self.assertEqual(
@@ -150,6 +152,12 @@ class Packages(unittest.TestCase):
         for parent in packages.parents:
             root.run("chmod", "o+rx", str(parent))
         root.run("trainworker-setup", "--from", str(packages))
+
+    def start_rank_of_another_user(self, root):
+        """As `trainworker --run-as owner` has them: only the program's path tells whose it is."""
+        root.run("cp", "/usr/bin/sleep", "/usr/bin/trainrank-of-nobody")
+        root.run("systemd-run", "--uid=nobody", "/usr/bin/trainrank-of-nobody", "1000")
+        clean_root.until(lambda: root.run("pidof", "trainrank-of-nobody", check=False).stdout)
 
     def submit(self, root):
         self.append(root, "/root/long.json", JOB)
