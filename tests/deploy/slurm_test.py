@@ -79,6 +79,7 @@ class Allocation(unittest.TestCase):
     def test_a_job_goes_on_when_its_allocation_is_requeued_and_in_the_next_one(self):
         up = self.slurm("up", "--nodes", "2", "--cpu", "2", "--time", "30")
         self.assertEqual(up.returncode, 0, up.stderr)
+        self.assertIn("warning: ProctrackType of this cluster is proctrack/linuxproc", up.stderr)
         self.assertRegex(self.trainctl("ui"), r"^https://[^/]+/sign-in#[0-9a-f]+$")
         self.submit()
         self.until(lambda: self.job().get("step", 0) > 0)
@@ -111,7 +112,7 @@ class Allocation(unittest.TestCase):
         self.assertIn("PREEMPTED", events())
         self.cluster.run("scontrol", "update", f"JobId={number}", "StartTime=now")
         self.until(lambda: events().count(": goes on from /") == 1, site=folder)
-        self.assertEqual(self.slurm("down", "--dir", folder).returncode, 0)
+        self.expect_down_while_its_coordinator_is_started_anew(folder, number)
 
     def test_each_gpu_of_an_allocation_gets_a_worker(self):
         """Nobody has a driver for these GPUs: no worker registers."""
@@ -133,6 +134,16 @@ class Allocation(unittest.TestCase):
         self.assertEqual(self.slurm("down", "--dir", str(folder)).returncode, 0)
         self.assertIn("has ended", up.communicate()[1])
         self.assertNotEqual(up.returncode, 0)
+
+    def expect_down_while_its_coordinator_is_started_anew(self, folder, number):
+        steps = self.cluster.run("squeue", "-s", "-h", "-j", number, "-o", "%i %j").splitlines()
+        [step] = [line.split()[0] for line in steps if line.endswith(" coordinator")]
+        log = pathlib.Path(folder, f"log/allocation-{number}.log")
+        self.cluster.run("scancel", "--signal=KILL", step)
+        self.until(lambda: "it is started anew" in log.read_text(), site=folder)
+        down = self.slurm("down", "--dir", folder)
+        self.assertEqual(down.returncode, 0, down.stderr)
+        self.assertNotIn("does not end by itself", down.stderr)
 
     def submit(self, **changes):
         output = tempfile.mkdtemp(dir=self.folder)
