@@ -17,8 +17,7 @@ base::Error ToError(const std::string& path, int code, const std::string& text) 
   const std::string what = path + ": " + text;
   switch (code & 0xff) {
     case SQLITE_FULL: return {base::Code::kExhausted, what + ": free some space on its disk"};
-    case SQLITE_READONLY:
-      return {base::Code::kIo, what + ": make the file, its folder and its disk writable"};
+    case SQLITE_READONLY: return {base::Code::kIo, what + kMakeWritable};
     case SQLITE_ERROR:  // our SQL is right: the tables are not as this program made them
     case SQLITE_CORRUPT:
     case SQLITE_FORMAT:

@@ -9,6 +9,7 @@
 
 #include "common/base/error_number.h"
 #include "common/base/site_folder.h"
+#include "server/store/writer_lock.h"
 
 namespace trainctl::store {
 namespace {
@@ -35,7 +36,7 @@ std::string LockPath(const std::string& directory) {
 
 base::Result<std::unique_ptr<LockFile>> LockFile::Take(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (descriptor < 0) return base::OsError(path, errno);
+  if (descriptor < 0) return CannotWrite(path, errno);
   std::unique_ptr<LockFile> lock(new LockFile(descriptor));
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return base::OsError(path, errno);

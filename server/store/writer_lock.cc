@@ -14,6 +14,12 @@ constexpr off_t kLockedByte = off_t{1} << 50;
 
 }  // namespace
 
+base::Error CannotWrite(const std::string& path, int error) {
+  base::Error said = base::OsError(path, error);
+  if (error == EACCES || error == EPERM || error == EROFS) said.message += kMakeWritable;
+  return said;
+}
+
 // The lock is the open file description's (F_OFD_SETLK). SQLite's own are the process's, of other
 // bytes: neither meets the other. flock(2) would on file systems that make it a lock of all bytes.
 // But closing any descriptor of a file drops all locks that the process has on it, SQLite's too.
@@ -21,7 +27,7 @@ constexpr off_t kLockedByte = off_t{1} << 50;
 base::Result<base::Descriptor> LockForWriting(const std::string& path) {
   // SQLite would make it readable for everyone; its log and index files are made alike.
   base::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.open()) return base::OsError(path, errno);
+  if (!file.open()) return CannotWrite(path, errno);
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;

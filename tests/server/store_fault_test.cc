@@ -124,17 +124,6 @@ TEST(StoreFault, AFullDiskIsSaidAndSurvived) {
   EXPECT_TRUE(transaction.Commit().ok());
 }
 
-TEST(StoreFault, AReadOnlyFileIsSaid) {
-  TemporaryFolder folder;
-  auto store = OpenSqliteStore(folder.path()).value();
-  auto database = Database::Open(folder.database(), Database::Mode::kRead).value();
-  database->Execute("DELETE FROM workers");
-  const base::Status status = database->TakeStatus();
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().code, base::Code::kIo);
-  EXPECT_NE(status.error().message.find("writable"), std::string::npos);
-}
-
 TEST(StoreFault, ADamagedFileIsRefused) {
   TemporaryFolder folder;
   std::ofstream(folder.database()) << std::string(8192, '?');
