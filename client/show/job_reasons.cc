@@ -1,5 +1,6 @@
 #include "client/show/job_reasons.h"
 
+#include <set>
 #include <vector>
 
 #include "client/show/attempt_text.h"
@@ -67,9 +68,10 @@ std::string HindrancesText(const v1::Wait& wait, const TableLayout& layout) {
   return text;
 }
 
-// What somebody could do about it.
+// What somebody could do about it. Of a host that is drained as a whole this is said once.
 std::vector<std::string> Remedies(const v1::Wait& wait) {
   std::vector<std::string> remedies;
+  std::set<std::string> drains;
   if (wait.minutes_that_pass() > 0) {
     remedies.push_back("a time limit: submitted with --resources.time_limit " +
                        std::to_string(wait.minutes_that_pass()) + "min or less it would start " +
@@ -77,8 +79,8 @@ std::vector<std::string> Remedies(const v1::Wait& wait) {
                                               : "before " + wait.behind()));
   }
   for (const v1::Hindrance& hindrance : wait.hindrances()) {
-    if (StateOf(hindrance) == job::WorkerState::kDrained)
-      remedies.push_back("trainctl undrain " + hindrance.worker() + ", once it is mended");
+    if (!hindrance.drain().empty() && drains.insert(hindrance.drain()).second)
+      remedies.push_back("trainctl undrain " + hindrance.drain() + ", once it is mended");
     if (StateOf(hindrance) == job::WorkerState::kBad ||
         StateOf(hindrance) == job::WorkerState::kSuspect)
       remedies.push_back("trainctl undrain " + hindrance.worker() + ", once its GPU is well");

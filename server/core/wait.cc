@@ -31,7 +31,8 @@ Hindrance HindranceOf(const State& state, const Worker& worker, const Now& now) 
           .holder = holder,
           .since = SinceWhen(state, worker, holder, now),
           .until = state.free.entry(worker.device).coming,
-          .reason = WorkerReason(state, worker)};
+          .reason = WorkerReason(state, worker),
+          .drain = DrainOf(state, worker.row)};
 }
 
 // The workers whose devices the job could use; of an exclusive job all of their hosts.

@@ -18,6 +18,7 @@ struct Hindrance {
   base::WallMicros since = 0;   // it is held, drained, or its worker away; 0: not known
   std::optional<base::SteadyMicros> until;  // as the queue expects it; nullopt: not known
   std::string reason;                       // core::WorkerReason
+  const DrainRow* drain = nullptr;          // into the state; null: it is not drained
 };
 
 struct Wait {

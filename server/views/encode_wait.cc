@@ -14,6 +14,7 @@ void EncodeHindrance(const core::Hindrance& hindrance, const core::Now& now,
   message->set_worker(hindrance.worker->row.name);
   message->set_state(std::string(Name(hindrance.state)));
   message->set_reason(hindrance.reason);
+  if (hindrance.drain != nullptr) message->set_drain(hindrance.drain->target);
   if (hindrance.holder != nullptr) {
     message->set_job(base::ToString(hindrance.holder->row.id));
     message->set_job_name(hindrance.holder->row.spec.name);

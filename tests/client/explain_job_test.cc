@@ -57,7 +57,9 @@ TEST_F(ExplainJobTest, OfAWaitingJobItSaysWhoHasWhatAndWhatWouldHelp) {
   held.set_owner("anna");
   held.set_since(800 * kSecond);
   held.set_until(1500 * kSecond);
-  Device(detail, "a/1", "DRAINED").set_reason("drained by ops: a fan is broken");
+  v1::Hindrance& drained = Device(detail, "a/1", "DRAINED");
+  drained.set_reason("drained by ops: a fan is broken");
+  drained.set_drain("a/1");
   Device(detail, "b/0", "LOST").set_since(950 * kSecond);
   Device(detail, "b/1", "DIRTY").set_reason("process 12 holds 3.00 GiB");
   detail.mutable_wait()->set_more(5);
@@ -69,6 +71,20 @@ TEST_F(ExplainJobTest, OfAWaitingJobItSaysWhoHasWhatAndWhatWouldHelp) {
   EXPECT_EQ(wait["hindrances"][0]["until"], 1500);
   EXPECT_EQ(wait["hindrances"][2]["until"], nullptr);
   EXPECT_EQ(wait["more"], 5);
+}
+
+// The fake's contract test says of the real coordinator that it tells the host.
+TEST_F(ExplainJobTest, OfAHostThatIsDrainedAsAWholeTheHostIsSaidOnce) {
+  coordinator_.workers = {CpuWorker("a/0", "READY"), CpuWorker("a/1", "READY")};
+  ASSERT_EQ(Trainctl({"drain", "a", "--reason", "a fan is broken"}).code, kExitOk);
+  v1::JobView& view = coordinator_.jobs.emplace_back();
+  view.set_id("j1");
+  view.set_name("tiny");
+  view.set_state("QUEUED");
+  view.set_devices(1);
+  const std::string told = Trainctl({"explain", "j1"}).out;
+  ExpectGolden("explain_drained_host.txt", told);
+  EXPECT_EQ(Trainctl({"undrain", "a"}).code, kExitOk) << "as it advises";
 }
 
 TEST_F(ExplainJobTest, OfARunningJobItSaysWhereItIsAndWhenItMayEnd) {

@@ -57,6 +57,17 @@ bool IsCalled(const v1::JobView& job, const v1::ListRequest& request) {
          std::ranges::count(request.names(), job.group_name()) > 0;
 }
 
+// As if the job could use every device.
+void TellDrains(const std::vector<v1::WorkerView>& workers, v1::JobDetail* detail) {
+  for (const v1::WorkerView& worker : workers) {
+    if (worker.state() != "DRAINED") continue;
+    v1::Hindrance& hindrance = *detail->mutable_wait()->add_hindrances();
+    hindrance.set_worker(worker.name());
+    hindrance.set_state(worker.state());
+    hindrance.set_drain(worker.drain().target());
+  }
+}
+
 }  // namespace
 
 std::vector<const v1::JobView*> FakeCoordinator::Find(const std::string& name) const {
@@ -122,8 +133,11 @@ base::Result<v1::GetResponse> FakeApi::Get(const v1::GetRequest& request) {
   v1::GetResponse response;
   for (const v1::JobView* job : found) {
     v1::JobDetail& detail = *response.add_jobs();
-    if (const auto known = fake_->details.find(job->id()); known != fake_->details.end())
+    if (const auto known = fake_->details.find(job->id()); known != fake_->details.end()) {
       detail = known->second;
+    } else if (job->state() == "QUEUED") {
+      TellDrains(fake_->workers, &detail);
+    }
     *detail.mutable_view() = *job;
     KeepTextsAskedFor(request, &detail);
     if (request.job() != job->group() && request.job() != job->group_name()) continue;

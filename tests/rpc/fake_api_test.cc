@@ -335,6 +335,20 @@ TEST_P(ApiContract, ADrainIsOfADeviceOrAHostUntilItsEnd) {
   EXPECT_TRUE(nothing->ended().empty());
 }
 
+TEST_P(ApiContract, WhatWaitsForADrainedHostIsToldTheHost) {
+  AddWorkers({"a/0", "a/1"});
+  ASSERT_TRUE(Drain("a", "a fan is broken").ok());
+  ASSERT_TRUE(Submit("r1", {"tiny"}).ok());
+  const auto waiting = Get("tiny");
+  ASSERT_TRUE(waiting.ok()) << waiting.error().message;
+  const v1::Wait& wait = waiting->jobs(0).wait();
+  ASSERT_EQ(wait.hindrances_size(), 2);
+  for (const v1::Hindrance& hindrance : wait.hindrances()) {
+    EXPECT_EQ(hindrance.state(), "DRAINED");
+    EXPECT_EQ(hindrance.drain(), "a");
+  }
+}
+
 TEST_P(ApiContract, AHostsUndrainEndsThoseOfItsDevices) {
   AddWorkers({"a/0", "a/1"});
   EXPECT_EQ(CodeOf(Drain("a/0", "two\nlines")), base::Code::kInvalid);
