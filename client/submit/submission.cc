@@ -202,6 +202,7 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
                                                 const Site& site, bool force,
                                                 const std::optional<v1::Lease>& lease) {
   Inspector inspector(context, site.known);
+  const Site own = lease ? OnlyLeased(*lease, site) : site;
   std::vector<Assessment> assessments;
   std::set<std::string> said(file.notes.begin(), file.notes.end());
   for (const job::JobSpec& job : file.jobs) {
@@ -209,7 +210,7 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
     base::Result<Assessment> assessment =
         Assess({job, inspection.ok() ? std::optional(*inspection) : std::nullopt,
                 FindResumedRun(context, job)},
-               site, force);
+               own, force);
     if (!assessment.ok())
       return base::Error{assessment.error().code, job.name + ": " + assessment.error().message};
     const bool may_come = force || !job.resources.after.empty();  // what it reads, in time
@@ -224,7 +225,7 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
            job.name + ": model and data could not be inspected (" + inspection.error().message +
                "): steps and memory stay unknown; it is tried again before the job starts");
     }
-    if (lease) KeepToLease(*lease, &*assessment);
+    if (lease) CheckLease(*lease, site, &*assessment);
     CheckFolderOwner(context, site, &*assessment);
     assessments.push_back(std::move(*assessment));
   }

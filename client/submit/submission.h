@@ -43,7 +43,7 @@ int SubmitJobs(Context& context, const JobFile& file, const SubmitOptions& optio
 
 // One for each job, in order, with its predicted time; notes that the file did not have are
 // printed. kInvalid: names the job whose data do not fill one batch.
-// lease: under which they are to run.
+// lease: under which they are to run, on its devices alone.
 base::Result<std::vector<Assessment>> AssessAll(
     Context& context, const JobFile& file, const Site& site, bool force,
     const std::optional<v1::Lease>& lease = std::nullopt);

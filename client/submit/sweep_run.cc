@@ -22,9 +22,9 @@ bool IsOutOfMemory(const SweepResult& result) {
 
 }  // namespace
 
-base::Status SweepRun::Assess() {
+base::Status SweepRun::Assess(const std::optional<v1::Lease>& lease) {
   base::Result<std::vector<Assessment>> assessments =
-      AssessAll(context_, FileOf(sweep_), AskSite(context_), options_.force);
+      AssessAll(context_, FileOf(sweep_), AskSite(context_), options_.force, lease);
   if (!assessments.ok()) return assessments.error();
   assessments_ = std::move(*assessments);
   for (size_t i = 0; i < assessments_.size(); ++i) {
@@ -43,22 +43,28 @@ base::Status SweepRun::Assess() {
   const std::string refusals = RefusalsOf(assessments_);
   if (!refusals.empty())
     Warn(context_, "not submitted, since this site refuses them:\n" + refusals);
+  if (lease) SayWhetherItFits(context_, Accepted(), options_);
   return base::Ok{};
+}
+
+std::vector<Assessment> SweepRun::Accepted() const {
+  std::vector<Assessment> accepted;
+  for (size_t i = 0; i < assessments_.size(); ++i) {
+    if (!IsRefused(i)) accepted.push_back(assessments_[i]);
+  }
+  return accepted;
 }
 
 int SweepRun::SubmitGroup() {
   std::vector<size_t> places;
-  std::vector<Assessment> accepted;
   for (size_t i = 0; i < results_.size(); ++i) {
-    if (IsRefused(i)) continue;
-    places.push_back(i);
-    accepted.push_back(assessments_[i]);
+    if (!IsRefused(i)) places.push_back(i);
   }
   const base::Result<std::string> group = Submit(places, FileOf(sweep_).group_name);
   if (!group.ok()) return Fail(context_, group.error());
   Say(context_, "Submitted group " + NameWithId(FileOf(sweep_).group_name, *group) + " of " +
                     std::to_string(places.size()) + " jobs.\n");
-  SayWholeTime(context_, accepted, options_);
+  if (!options_.within_seconds) SayWholeTime(context_, Accepted(), options_);
   if (!options_.wait) {
     Say(context_,
         "Follow with: trainctl wait " + *group + "; then: trainctl compare " + *group + "\n");
@@ -186,7 +192,7 @@ int RunSweep(Context& context, Sweep sweep, SubmitOptions options, const SweepCo
   for (size_t i = 0; i < points; ++i) sweep.points[i].job = jobs[i];
   if (course.stop_at_oom) options.force = true;  // where memory ends is what it is to find
   SweepRun run(context, **api, sweep, options);
-  if (const base::Status assessed = run.Assess(); !assessed.ok())
+  if (const base::Status assessed = run.Assess(*lease); !assessed.ok())
     return Fail(context, assessed.error());
   return course.stop_at_oom ? run.SubmitUntilOutOfMemory(static_cast<size_t>(course.skip))
                             : run.SubmitGroup();

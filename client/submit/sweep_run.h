@@ -3,6 +3,7 @@
 // trainctl sweep is one, and so are trainctl submit --matrix and trainctl recipes submit --matrix.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,9 @@ class SweepRun {
   SweepRun(Context& context, Api& api, const Sweep& sweep, const SubmitOptions& options)
       : context_(context), api_(api), sweep_(sweep), options_(options) {}
 
-  // Comes first. kInvalid: the site refuses all of them.
-  base::Status Assess();
+  // Comes first. Under a lease people are told whether all of it fits that. kInvalid: the site
+  // refuses all of them.
+  base::Status Assess(const std::optional<v1::Lease>& lease);
 
   // All at once, as a group, which is waited for if the options say so. Returns the exit code.
   int SubmitGroup();
@@ -38,6 +40,8 @@ class SweepRun {
   int RunOne(size_t place);
   // Outcomes are set of those that ended. undone: what Ctrl-C leaves undone.
   int FollowTo(const std::string& id, const std::vector<size_t>& places, const std::string& undone);
+  // Of what is not refused.
+  std::vector<Assessment> Accepted() const;
   // Which points from this one on are not submitted, and how to go on with them; empty: none.
   std::string NotSubmitted(size_t from) const;
   int ShowCurve(int exit_code);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
 #include <string>
 
 #include "client/show/calendar_time.h"
@@ -50,14 +51,31 @@ base::Result<Stretch> StretchOf(const std::string& name, const v1::LeasesRespons
   return Stretch{SecondsLeft(*lease, leases), *lease};
 }
 
-// Why it takes no such job; empty: it may. The coordinator looks at more.
-std::string LeaseProblem(const v1::Lease& lease, int64_t devices) {
+bool IsLeased(const v1::Lease& lease, const SiteWorker& worker) {
+  return std::ranges::count(lease.workers(), worker.name) > 0;
+}
+
+int64_t DevicesOfWholeHosts(const v1::Lease& lease, const Site& site) {
+  std::set<std::string> parted;
+  for (const SiteWorker& worker : site.workers) {
+    if (!IsLeased(lease, worker)) parted.insert(worker.device.host);
+  }
+  return std::ranges::count_if(
+      site.workers, [&](const SiteWorker& worker) { return !parted.contains(worker.device.host); });
+}
+
+// Why it takes no such job, as the coordinator says it; empty: it may.
+std::string LeaseProblem(const v1::Lease& lease, const Site& site, const job::JobSpec& job) {
   const std::string whose = "lease " + lease.name() + " of " + lease.owner();
   if (StateOf(lease) == job::LeaseState::kEnding)
     return whose + " is about to end, " + LocalAndUtc(lease.end());
-  if (devices <= lease.workers_size()) return "";
-  return whose + " has " + Plural(lease.workers_size(), "device") + ", the job wants " +
-         std::to_string(devices);
+  if (job.devices > lease.workers_size()) {
+    return whose + " has " + Plural(lease.workers_size(), "device") + ", the job wants " +
+           std::to_string(job.devices);
+  }
+  if (site.workers.empty() || !job.exclusive || job.devices <= DevicesOfWholeHosts(lease, site))
+    return "";
+  return whose + " has no host whole, with all its devices, for a job that is exclusive";
 }
 
 }  // namespace
@@ -105,11 +123,20 @@ base::Result<std::optional<Stretch>> FindStretch(Context& context, const std::st
   return std::optional(Stretch{SecondsLeft(*own, *leases), *own});
 }
 
-void KeepToLease(const v1::Lease& lease, Assessment* assessment) {
-  std::erase_if(assessment->candidates, [&](const SiteWorker& worker) {
-    return std::ranges::count(lease.workers(), worker.name) == 0;
-  });
-  const std::string problem = LeaseProblem(lease, assessment->job.devices);
+Site OnlyLeased(const v1::Lease& lease, const Site& site) {
+  Site leased = site;
+  std::erase_if(leased.workers, [&](const SiteWorker& worker) { return !IsLeased(lease, worker); });
+  return leased;
+}
+
+void CheckLease(const v1::Lease& lease, const Site& site, Assessment* assessment) {
+  for (job::Problem& problem : assessment->site_problems) {
+    if (problem.expected.find("this site") == std::string::npos) continue;
+    problem.hint += (problem.hint.empty() ? "" : "; ") + std::string("of it only lease ") +
+                    lease.name() + " of " + lease.owner() +
+                    " counts: " + Join(lease.workers(), ", ");
+  }
+  const std::string problem = LeaseProblem(lease, site, assessment->job);
   if (!problem.empty())
     assessment->site_problems.push_back(
         {"resources.lease", 0, "", "a lease for this job", problem});

@@ -26,9 +26,12 @@ struct Stretch {
 base::Result<std::optional<Stretch>> FindStretch(Context& context, const std::string& within,
                                                  const std::string& user);
 
-// Its devices are all that the job could run on. Refuses what the lease is too small for, or too
-// late.
-void KeepToLease(const v1::Lease& lease, Assessment* assessment);
+// The site as a job under the lease has it: with the lease's devices alone.
+Site OnlyLeased(const v1::Lease& lease, const Site& site);
+
+// Refuses what was assessed with them where the lease is too small, or too late. So it does an
+// exclusive job, where the lease has no whole host of this site, the whole one.
+void CheckLease(const v1::Lease& lease, const Site& site, Assessment* assessment);
 
 // "2h 10min predicted for 14 experiments on 4 devices; fits 2h 59min 30s", and what becomes of the
 // rest where it does not.

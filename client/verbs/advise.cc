@@ -10,6 +10,7 @@
 #include "client/submit/advice.h"
 #include "client/submit/job_file.h"
 #include "client/submit/sweep_run.h"
+#include "client/submit/within.h"
 #include "client/verbs/verb.h"
 
 namespace trainctl::client {
@@ -178,9 +179,12 @@ class AdviseVerb : public Verb {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     const Sweep sweep = TrialOf(advice, static_cast<size_t>(*tried_), steps_.value_or(kTrialSteps));
-    const SubmitOptions options = {.source = file_.path, .wait = true};
+    SubmitOptions options = {.source = file_.path, .wait = true};
+    std::vector<job::JobSpec> jobs = FileOf(sweep).jobs;
+    const auto lease = FindWithin(context, &jobs, &options);
+    if (!lease.ok()) return Fail(context, lease.error());
     SweepRun run(context, **api, sweep, options);
-    if (const base::Status assessed = run.Assess(); !assessed.ok())
+    if (const base::Status assessed = run.Assess(*lease); !assessed.ok())
       return Fail(context, assessed.error());
     return run.SubmitGroup();
   }

@@ -149,12 +149,12 @@ class Recipes : public Verb {
       const std::string user = user_.empty() ? context.surroundings.user : user_;
       const auto stretch = FindStretch(context, submission_.options.within, user);
       if (!stretch.ok()) return Fail(context, stretch.error());
-      auto assessed = AssessAll(context, remaining, AskSite(context), /*force=*/false);
+      const auto lease = *stretch ? (*stretch)->lease : std::nullopt;
+      const auto assessed = AssessAll(context, remaining, AskSite(context), /*force=*/false, lease);
       if (!assessed.ok()) return Fail(context, assessed.error());
-      for (Assessment& assessment : *assessed) {
+      for (const Assessment& assessment : *assessed) {
         if (!assessment.site_problems.empty()) refused.insert(assessment.job.name);
         if (assessment.time) times[assessment.job.name] = assessment.time->total_seconds;
-        if (*stretch && (*stretch)->lease) KeepToLease(*(*stretch)->lease, &assessment);
       }
       all = RemainingText(*assessed, *stretch);
     }

@@ -127,5 +127,27 @@ TEST_F(LeaseTest, SubmitWithinALeaseNamesItAndSaysWhatIsLeft) {
   EXPECT_EQ(Trainctl({"submit", path, "--within", "other"}).code, kExitNotFound);
 }
 
+TEST_F(LeaseTest, ASweepWithinALeaseIsHeldAgainstItBeforeItIsSubmitted) {
+  Trainctl(
+      {"lease", "create", "lab2", "--gpus", "1", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
+  const std::string path = File("tiny.json", kJob);
+  const std::vector<std::string> axis = {"--matrix", "seed=1,2", "--within", "lab2"};
+  for (const char* verb : {"submit", "sweep"}) {
+    std::vector<std::string> words = {verb, path};
+    words.insert(words.end(), axis.begin(), axis.end());
+    const Ended swept = Trainctl(words);
+    EXPECT_EQ(swept.code, kExitOk) << swept.err;
+    EXPECT_NE(swept.err.find("predicted for 2 experiments on 1 device; fits 3 h"),
+              std::string::npos)
+        << swept.err;
+    EXPECT_EQ(swept.out.find("All of it"), std::string::npos) << "it is said once";
+  }
+  const Ended wide = Trainctl({"submit", path, "--matrix", "devices=1,2", "--within", "lab2"});
+  EXPECT_EQ(wide.code, kExitOk) << wide.err;
+  EXPECT_NE(wide.err.find("lease lab2 of ann has 1 device, the job wants 2"), std::string::npos)
+      << wide.err;
+  EXPECT_EQ(coordinator_.submissions.back().jobs_size(), 1);
+}
+
 }  // namespace
 }  // namespace trainctl::client

@@ -169,5 +169,80 @@ TEST_F(PlaceTest, AJobThatItsLeaseIsTooSmallForWouldBeRefused) {
   EXPECT_THAT(ended.out, HasSubstr("lease lab of ann has 1 device, the job wants 2"));
 }
 
+// Two GPUs that are linked, and one of another model that is not.
+class LeasedGpus : public PlaceTest {
+ protected:
+  LeasedGpus() {
+    coordinator_.workers = {Gpu("a/0", "NVIDIA H200", 140), Gpu("a/1", "NVIDIA H200", 140),
+                            Gpu("b/0", "NVIDIA A40", 48), Gpu("a/2", "NVIDIA H200", 140)};
+    Link(0, 3);
+    Link(3, 0);
+  }
+
+  static v1::WorkerView Gpu(const std::string& name, const char* model, int64_t gib) {
+    v1::WorkerView worker = Slot(name);
+    v1::Device& device = *worker.mutable_device();
+    device.set_kind("cuda");
+    device.set_name(model);
+    device.set_uuid(name);
+    device.set_memory_bytes(gib << 30);
+    device.set_compute_capability("8.6");
+    return worker;
+  }
+  void Link(size_t from, size_t to) {
+    (*coordinator_.workers[from]
+          .mutable_device()
+          ->mutable_links())[coordinator_.workers[to].name()] = "NVLink";
+  }
+  Ended Refused(std::vector<std::string> more) {
+    more.insert(more.begin(), {"--within", "lab"});
+    const Ended ended = DryRun(more);
+    EXPECT_EQ(ended.code, kExitWouldNotRun) << ended.out << ended.err;
+    more.insert(more.begin(), {"submit", folder_ + "/tiny.json"});
+    EXPECT_EQ(Trainctl(more).code, kExitUsage);
+    EXPECT_TRUE(coordinator_.submissions.empty());
+    return ended;
+  }
+};
+
+TEST_F(LeasedGpus, AnAutomaticMicroBatchIsThatOfTheLeasesModel) {
+  Lease("lab", -60, 7200, {"b/0"});
+  const std::vector<std::string> words = {"--train.micro_batch_size", "auto"};
+  EXPECT_THAT(DryRun(words).out, HasSubstr(" of 140.00 GiB"));
+  const std::string leased = DryRun({"--train.micro_batch_size", "auto", "--within", "lab"}).out;
+  EXPECT_THAT(leased, HasSubstr("where   b/0 (NVIDIA A40), free now"));
+  EXPECT_THAT(leased, HasSubstr(" of 48.00 GiB"));
+  EXPECT_THAT(leased, testing::Not(HasSubstr("H200"))) << "neither its memory nor its rates";
+}
+
+TEST_F(LeasedGpus, AJobWhoseConstraintsTheLeaseDoesNotMeetWouldBeRefused) {
+  Lease("lab", -60, 7200, {"a/0", "a/1", "b/0"});
+  EXPECT_THAT(Refused({"--resources.constraints", R"({"gpu.model": "=H100"})"}).out,
+              HasSubstr("this site's GPUs meets"));
+  coordinator_.workers[2].mutable_device()->set_name("NVIDIA H100");
+  EXPECT_EQ(
+      DryRun({"--within", "lab", "--resources.constraints", R"({"gpu.model": "=H100"})"}).code,
+      kExitOk);
+  coordinator_.leases.mutable_leases(0)->mutable_workers()->RemoveLast();
+  EXPECT_THAT(Refused({"--resources.constraints", R"({"gpu.model": "=H100"})"}).out,
+              HasSubstr("of it only lease lab of ann counts: a/0, a/1"));
+}
+
+TEST_F(LeasedGpus, AJobWhoseLinksTheLeaseDoesNotHaveWouldBeRefused) {
+  Lease("lab", -60, 7200, {"a/0", "a/1"});
+  const std::vector<std::string> linked = {"--devices", "2", "--resources.constraints",
+                                           R"({"gpu.links": "=NVLink"})"};
+  EXPECT_EQ(DryRun(linked).code, kExitOk);
+  EXPECT_THAT(Refused(linked).out, HasSubstr("of it only lease lab of ann counts: a/0, a/1"));
+}
+
+TEST_F(LeasedGpus, AnExclusiveJobWhoseLeaseHasNoWholeHostWouldBeRefused) {
+  Lease("lab", -60, 7200, {"a/0", "a/1"});
+  EXPECT_THAT(Refused({"--exclusive", "true"}).out,
+              HasSubstr("lease lab of ann has no host whole, with all its devices, for a job"));
+  coordinator_.leases.mutable_leases(0)->add_workers("a/2");
+  EXPECT_EQ(DryRun({"--within", "lab", "--exclusive", "true"}).code, kExitOk);
+}
+
 }  // namespace
 }  // namespace trainctl::client
