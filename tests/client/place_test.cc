@@ -215,6 +215,16 @@ TEST_F(LeasedGpus, AnAutomaticMicroBatchIsThatOfTheLeasesModel) {
   EXPECT_THAT(leased, testing::Not(HasSubstr("H200"))) << "neither its memory nor its rates";
 }
 
+TEST_F(LeasedGpus, WhatRemainsOfALabIsReckonedForTheLeasesModel) {
+  Lease("lab", -60, 7200, {"b/0"});
+  File("my-lab.json", kLab);
+  const std::vector<std::string> words = {"recipes", "ls", "my-lab", "--dir", folder_};
+  EXPECT_THAT(Trainctl(words).out, HasSubstr("predicted for 2 experiments"));
+  std::vector<std::string> within = words;
+  within.insert(within.end(), {"--within", "lab"});
+  EXPECT_THAT(Trainctl(within).out, HasSubstr("not predicted")) << "nothing is known of an A40";
+}
+
 TEST_F(LeasedGpus, AJobWhoseConstraintsTheLeaseDoesNotMeetWouldBeRefused) {
   Lease("lab", -60, 7200, {"a/0", "a/1", "b/0"});
   EXPECT_THAT(Refused({"--resources.constraints", R"({"gpu.model": "=H100"})"}).out,
