@@ -37,7 +37,9 @@ bool ClearsFaults(const DevicesUndrained& event, const std::string& target) {
 
 void Handle(Turn& turn, const DevicesDrained& event) {
   if (!IsTarget(turn.state, event.target)) return;
-  const DrainRow row{event.target, event.user, event.reason, turn.now.wall};
+  DrainRow row{event.target, event.user, event.reason, turn.now.wall};
+  const auto known = turn.state.drains.find(event.target);
+  if (row.reason.empty() && known != turn.state.drains.end()) row.reason = known->second.reason;
   turn.state.drains[row.target] = row;
   turn.Persist(row);
   Update(turn);

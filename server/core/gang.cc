@@ -283,6 +283,7 @@ void EndRank(Turn& turn, Job& job, Rank& rank, Proof proof) {
   if (AllProven(attempt) && job.status.state != job::JobState::kStopping) {
     job.status.state = job::JobState::kStopping;
     SaveJob(turn, job);
+    turn.placement_may_change = true;  // with its devices others need fewer of who gives way
   }
   EndAttemptIfSettled(turn, job);
 }

@@ -43,8 +43,8 @@ SimCluster::SimCluster(uint64_t seed, Setting setting)
 }
 
 void SimCluster::AddHost(uint64_t host, int64_t devices) {
-  const std::string letter(1, static_cast<char>('a' + host % 26));
-  const std::string name = letter + (host < 26 ? "" : std::to_string(host / 26));
+  const auto letter = [](uint64_t of) { return std::string(1, static_cast<char>('a' + of % 26)); };
+  const std::string name = letter(host) + (host < 26 ? "" : letter(host / 26));  // no job's id
   const std::string model = host % 8 == 3 ? "A100" : "H200";
   if (model == "H200") largest_gang_ += devices;
   for (int64_t device = 0; device < devices; ++device)
