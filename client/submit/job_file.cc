@@ -1,5 +1,6 @@
 #include "client/submit/job_file.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -20,6 +21,11 @@ std::string Absolute(const std::string& path) {
   return error ? path : absolute.lexically_normal().string();
 }
 
+std::string Home() {
+  const char* home = std::getenv("HOME");
+  return home == nullptr ? "" : home;
+}
+
 bool IsThere(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);
@@ -27,7 +33,8 @@ bool IsThere(const std::string& path) {
 
 std::vector<job::Override> WithAbsolutePaths(std::vector<job::Override> overrides) {
   for (job::Override& override_ : overrides) {
-    if (!job::IsPath(override_.key) || override_.value.empty() || override_.value == "null")
+    if (!job::IsPath(override_.key) || override_.value.empty() || override_.value == "null" ||
+        override_.value.starts_with("~/"))
       continue;
     const std::string path = Absolute(override_.value);
     const bool is_hub_id = override_.key == "model.path" && job::IsHubId(override_.value);
@@ -41,6 +48,7 @@ job::ReadJob Read(const std::string& text, const JobFileOptions& options, bool w
   job::ReadOptions read{.source = options.path,
                         .default_name = path.stem().string(),
                         .base_directory = path.parent_path().string(),
+                        .home = Home(),
                         .is_there = IsThere,
                         .overrides = WithAbsolutePaths(options.overrides)};
   if (with_name) read.overrides.push_back({"name", options.name});

@@ -44,8 +44,10 @@ std::string TemporaryName(const std::string& path) {
   return path + "." + std::to_string(::getpid()) + "." + std::to_string(next++) + ".tmp";
 }
 
-Status WriteAndSync(const std::string& path, std::string_view content, unsigned mode) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+// At first under a temporary name, which nobody else is to hear of.
+Status WriteAndSync(const std::string& path, const std::string& temporary, std::string_view content,
+                    unsigned mode) {
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!file.open()) return SystemError("create", path);
   if (!WriteAll(file.get(), content)) return SystemError("write", path);
   if (::fsync(file.get()) != 0) return SystemError("sync", path);
@@ -105,7 +107,7 @@ Result<std::string> ReadRegularFile(const std::string& path, size_t max_bytes) {
 
 Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode) {
   const std::string temporary = TemporaryName(path);
-  Status written = WriteAndSync(temporary, content, mode);
+  Status written = WriteAndSync(path, temporary, content, mode);
   if (written.ok() && ::rename(temporary.c_str(), path.c_str()) != 0)
     written = SystemError("rename " + temporary + " to", path);
   if (!written.ok()) {

@@ -21,9 +21,13 @@ namespace {
 
 using Type = JsonNode::Type;
 
-std::string MakeAbsolute(const std::string& path, const std::string& base_directory) {
-  if (base_directory.empty() || path.empty()) return path;
-  return (std::filesystem::path(base_directory) / path).lexically_normal().string();
+std::string MakeAbsolute(const std::string& path, const ReadOptions& options) {
+  if (options.base_directory.empty() || path.empty()) return path;
+  const bool is_at_home = path.starts_with("~/") && !options.home.empty();
+  const std::filesystem::path whole = is_at_home
+                                          ? std::filesystem::path(options.home) / path.substr(2)
+                                          : std::filesystem::path(options.base_directory) / path;
+  return whole.lexically_normal().string();
 }
 
 std::string* PointerTo(std::optional<std::string>& path) { return path ? &*path : nullptr; }
@@ -43,9 +47,9 @@ constexpr PathSetting kPathSettings[] = {
 void MakePathsAbsolute(JobSpec& job, const ReadOptions& options) {
   const std::string model = job.model.path;
   for (const PathSetting& setting : kPathSettings) {
-    if (std::string* path = setting.find(job)) *path = MakeAbsolute(*path, options.base_directory);
+    if (std::string* path = setting.find(job)) *path = MakeAbsolute(*path, options);
   }
-  for (std::string& image : job.eval.images) image = MakeAbsolute(image, options.base_directory);
+  for (std::string& image : job.eval.images) image = MakeAbsolute(image, options);
   if (options.is_there && IsHubId(model) && !options.is_there(job.model.path))
     job.model.path = model;
 }

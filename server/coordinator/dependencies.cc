@@ -3,30 +3,28 @@
 #include <optional>
 #include <string>
 
+#include "common/job/after_check.h"
+
 namespace trainctl::coordinator {
 namespace {
-
-job::Problem Fault(const std::string& name, const std::string& expected, const std::string& hint) {
-  return {"resources.after", 0, '"' + name + '"', expected, hint};
-}
 
 base::Result<std::optional<job::Problem>> Check(const core::State& state, store::Reader& reader,
                                                 const std::string& name, job::After after) {
   const std::optional<base::JobId> id = base::ParseJobId(name);
-  if (!id) return std::optional(Fault(name, "the id of a job, such as j12", ""));
+  if (!id) {
+    return std::optional(
+        job::Problem{"resources.after", 0, '"' + name + '"', "the id of a job, such as j12", ""});
+  }
   if (core::FindJob(state, *id) != nullptr) return std::optional<job::Problem>();
   store::JobFilter filter;
   filter.jobs = {*id};
   filter.limit = 1;
   const auto jobs = reader.Jobs(filter);
   if (!jobs) return jobs.error();
-  if (jobs->empty())
-    return std::optional(Fault(name, "a job of this site", "trainctl status lists them"));
+  if (jobs->empty()) return std::optional(job::NothingToFollow(name));
   const core::JobStatus& status = jobs->front().status;
-  if (after == job::After::kAny || core::EndedOk(status)) return std::optional<job::Problem>();
-  return std::optional(Fault(name, "a job that succeeded or has not ended",
-                             "it ended as " + std::string(job::Name(status.end->outcome)) +
-                                 ", so this job would never start; \"any\" takes every end"));
+  if (job::MayFollow(after, core::EndedOk(status))) return std::optional<job::Problem>();
+  return std::optional(job::NeverToFollow(name, status.end->outcome));
 }
 
 }  // namespace

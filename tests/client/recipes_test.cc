@@ -191,6 +191,7 @@ TEST_F(RecipesTest, OneExperimentIsSubmittedAsAJobAndALabAsAGroup) {
 
 TEST_F(RecipesTest, AnExperimentIsVariedAndFollowsOtherJobs) {
   coordinator_.workers = {CpuWorker("alpha/0", "READY")};
+  coordinator_.jobs = {RunningJob("j7", "before")};
   const Ended ended = Trainctl({"recipes", "submit", "single-2", "--matrix",
                                 "train.micro_batch_size=4,8", "--after", "j7:any"});
   EXPECT_EQ(ended.code, 0) << ended.err;

@@ -109,6 +109,16 @@ TEST(ReadJobFile, PathsAreNormalizedAndAbsoluteOnesStay) {
   EXPECT_EQ(read.job->data.path, "/d/x");
 }
 
+TEST(ReadJobFile, ATildeIsTheHomeOfWhoSubmits) {
+  const ReadJob read = ReadJobFile(
+      R"({"version": 1, "model": {"path": "~/m"}, "data": {"path": "~x"},)"
+      R"( "train": {"micro_batch_size": 1}})",
+      {.base_directory = "/lab", .home = "/home/ann", .overrides = {{"output.dir", "~/out"}}});
+  EXPECT_EQ(read.job->model.path, "/home/ann/m");
+  EXPECT_EQ(read.job->data.path, "/lab/~x");
+  EXPECT_EQ(read.job->output.dir, "/home/ann/out");
+}
+
 TEST(ReadJobFile, ReadsLitGptsSpellingOfQuantize) {
   std::string text = ToJson(SmallestJob());
   text.replace(text.find("\"quantize\":null"), 15, "\"quantize\":\"bnb.nf4-dq\"");
