@@ -67,7 +67,7 @@ double ClockStep(double span, int most) {
 std::vector<double> Multiples(double step, double low, double high) {
   std::vector<double> multiples;
   for (double i = std::ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i)
-    multiples.push_back(i * step);
+    multiples.push_back(i * step + 0.0);  // no -0
   return multiples;
 }
 

@@ -215,7 +215,8 @@ std::string ComparisonMarkdown(const v1::CompareResponse& response, const Compar
   for (const std::string& warning : WarningTexts(response))
     text +=
         "**" + std::string(kNotComparable) + "**" + warning.substr(kNotComparable.size()) + "\n\n";
-  return text + "\\" + DefinitionLines(response);
+  const std::string definitions = DefinitionLines(response);
+  return text + (definitions.starts_with('*') ? "\\" : "") + definitions;
 }
 
 std::vector<std::string> WarningTexts(const v1::CompareResponse& response) {

@@ -7,7 +7,8 @@ constexpr std::string_view kPrecisionAlso[] = {"bf16", "bf16 true", "bf16 mixed"
                                                "fp32"};
 constexpr std::string_view kAccumulationAlso[] = {"gradient accumulation",
                                                   "accumulate grad batches"};
-constexpr std::string_view kMicroBatchAlso[] = {"micro", "micro batch size", "batch size", "batch"};
+constexpr std::string_view kMicroBatchAlso[] = {
+    "micro", "micro batch size", "batch size", "batch", "epoch", "epochs"};
 constexpr std::string_view kGlobalBatchAlso[] = {"global batch size"};
 constexpr std::string_view kDdpAlso[] = {"data parallel", "strategy", "nccl"};
 constexpr std::string_view kFsdpAlso[] = {"sharding", "zero",      "zero 2",    "zero 3",
@@ -19,8 +20,9 @@ constexpr std::string_view kQloraAlso[] = {"quantize", "nf4", "nf4 dq", "4 bit"}
 constexpr std::string_view kOffloadAlso[] = {"offload optimizer", "cpu adam", "optimizer cpu",
                                              "zero offload"};
 constexpr std::string_view kEightBitAlso[] = {"8 bit", "8bit", "adamw 8bit", "8bit adam"};
-constexpr std::string_view kMemoryAlso[] = {"memory",           "params", "grads",
-                                            "optimizer memory", "other",  "reserved"};
+constexpr std::string_view kMemoryAlso[] = {
+    "memory",   "params", "grads",     "optimizer memory", "other",
+    "reserved", "peak",   "allocated", "peak allocated"};
 constexpr std::string_view kOomAlso[] = {"out of memory", "oom gpu", "oom host",
                                          "gpu memory limit"};
 constexpr std::string_view kLearningRateAlso[] = {"lr", "warmup", "warm up", "lr scaling",
@@ -29,16 +31,33 @@ constexpr std::string_view kLossAlso[] = {"val loss", "validation", "evaluation"
 constexpr std::string_view kPackingAlso[] = {"packed", "padding"};
 constexpr std::string_view kDataAlso[] = {"data", "alpaca", "chat", "format", "tokens"};
 constexpr std::string_view kOptimizerAlso[] = {"adamw", "sgd"};
-constexpr std::string_view kThroughputAlso[] = {"tokens per second", "time", "speed", "speedup"};
-constexpr std::string_view kOutcomesAlso[] = {"outcome", "states", "expect", "hang"};
+constexpr std::string_view kThroughputAlso[] = {"tokens per second",
+                                                "tokens/s",
+                                                "trained tokens/s",
+                                                "samples per second",
+                                                "samples/s",
+                                                "time",
+                                                "speed",
+                                                "speedup",
+                                                "speed up",
+                                                "scaling efficiency"};
+constexpr std::string_view kOutcomesAlso[] = {
+    "outcome",   "expect",    "attempt",     "attempts",     "succeeded", "failed",
+    "diverged",  "hang",      "nccl error",  "gpu fault",    "node lost", "timeout",
+    "preempted", "cancelled", "lease ended", "launch failed"};
+constexpr std::string_view kStatesAlso[] = {
+    "state",   "queued",   "workers",  "ready",    "busy",   "lost",
+    "bad",     "suspect",  "dirty",    "drained",  "leased", "starting",
+    "running", "stopping", "finished", "cpu slot", "device", "devices"};
 constexpr std::string_view kSweepAlso[] = {"curve", "stop at oom", "grid"};
 constexpr std::string_view kTextsAlso[] = {"prompts", "generate", "continuation", "sample"};
 constexpr std::string_view kArtifactsAlso[] = {"artifact", "output", "save", "export"};
 constexpr std::string_view kCheckpointAlso[] = {"checkpoints", "resume", "restart", "max restarts",
                                                 "checkpoint files"};
 constexpr std::string_view kDeterministicAlso[] = {"determinism", "seed", "reproducibility"};
-constexpr std::string_view kQueueAlso[] = {"backfill", "after",  "dependencies", "waiting",
-                                           "priority", "queued", "time limit",   "predicted start"};
+constexpr std::string_view kQueueAlso[] = {"backfill", "after",        "gang",
+                                           "gangs",    "dependencies", "waiting",
+                                           "priority", "time limit",   "predicted start"};
 constexpr std::string_view kLeasesAlso[] = {"lease", "reservation", "calendar", "within"};
 constexpr std::string_view kConstraintsAlso[] = {"constraint", "host",      "label",     "labels",
                                                  "gpu name",   "gpu model", "gpu memory"};
@@ -295,6 +314,17 @@ and goes to devices where it has not failed, if some are free within minutes.
 exit status.
 )",
      "trainctl submit job.json --expect OOM --wait"},
+    {"states", "what a job or a device is at, as tables have it", kStatesAlso,
+     R"(Of a job: QUEUED (trainctl explain JOB says why), STARTING (its devices are taken, its ranks
+load), RUNNING, STOPPING (it was told to end, and its devices are not free yet), FINISHED, with an
+outcome (trainctl explain outcomes).
+Of a device, which a worker has: READY, BUSY (a job has it), LOST (its worker has not been heard
+of; a rank there may go on), DIRTY (not free, or not known to be, though nothing of ours should run
+there: another program, or a rank that ends), BAD and SUSPECT (its driver told of a fault: XID,
+ECC), DRAINED (trainctl drain: nothing new is placed there), LEASED (for its lease's jobs alone).
+A worker without a GPU has a CPU slot: its share of the host's cores, and of its memory.
+)",
+     "trainctl workers; trainctl status"},
     {"leases", "devices for one's own jobs, from a start to an end", kLeasesAlso,
      R"(A lease has devices for its owner's jobs alone, from its start to its end; which they are is
 decided when it is made, all of one model, and none is promised twice. A job under a lease

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/naming.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/submit/patience.h"
@@ -47,7 +48,18 @@ class Follower {
                                 : context.surroundings.err_terminal;
   }
 
+  // Without a time to wait: how they are now.
+  int Look() {
+    for (const std::string& job : options_.jobs) {
+      const base::Result<v1::GetResponse> found = GetJobs(context_, job);
+      if (!found.ok()) return Fail(context_, found.error());
+      for (const v1::JobDetail& detail : found->jobs()) Hear(detail.view());
+    }
+    return AllEnded() ? WorstExitCode() : TimedOut();
+  }
+
   int Loop(Api& api) {
+    if (options_.timeout_seconds && *options_.timeout_seconds <= 0) return Look();
     v1::WatchRequest request;
     for (const std::string& job : options_.jobs) request.add_jobs(job);
     while (true) {

@@ -13,6 +13,7 @@
 #include "common/base/did_you_mean.h"
 #include "common/base/ids.h"
 #include "common/job/job_json.h"
+#include "common/job/schema.h"
 
 namespace trainctl::client {
 namespace {
@@ -34,11 +35,17 @@ const Explanation* Find(const std::string& topic) {
   return nullptr;
 }
 
-base::Error UnknownTopic(const std::string& topic) {
-  std::vector<std::string_view> topics;
-  for (const Explanation& explanation : Explanations()) topics.push_back(explanation.topic);
-  const std::string hint = base::DidYouMean(topic, topics);
-  return {base::Code::kNotFound, base::WithHint("no topic or job '" + topic + "'", hint,
+// `words`: as typed.
+base::Error UnknownTopic(const std::string& words) {
+  std::vector<std::string_view> topics, known;
+  for (const Explanation& explanation : Explanations()) {
+    topics.push_back(explanation.topic);
+    known.insert(known.end(), explanation.also.begin(), explanation.also.end());
+  }
+  known.insert(known.begin(), topics.begin(), topics.end());
+  for (const job::Field& field : job::Fields()) known.push_back(field.key);
+  const std::string hint = base::DidYouMean(words, known);
+  return {base::Code::kNotFound, base::WithHint("no topic or job '" + words + "'", hint,
                                                 "there are " + Join(topics, ", "))};
 }
 
@@ -123,18 +130,18 @@ class Explain : public Verb {
 
   int Run(Context& context) override {
     if (words_.empty()) return Print(context, Topics());
-    const std::string topic = Normalized(Join(words_, " "));
-    if (const Explanation* explanation = Find(topic)) {
+    const std::string words = Join(words_, " ");
+    if (const Explanation* explanation = Find(Normalized(words))) {
       context.out << Shown(*explanation, context.format) << std::flush;
       return kExitOk;
     }
-    if (words_.size() > 1) return Fail(context, UnknownTopic(topic));
+    if (words_.size() > 1) return Fail(context, UnknownTopic(words));
     const std::string& word = words_.front();
     const base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, word));
     if (jobs.ok()) return ExplainJobs(context, *jobs);
     if (base::ParseJobId(word) || base::ParseGroupId(word)) return Fail(context, jobs.error());
     const std::vector<std::string> keys = KeysMeant(word);
-    return keys.empty() ? Fail(context, UnknownTopic(topic)) : ExplainKeys(context, keys);
+    return keys.empty() ? Fail(context, UnknownTopic(words)) : ExplainKeys(context, keys);
   }
 
  private:

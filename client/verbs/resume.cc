@@ -22,6 +22,13 @@ base::Error NoCheckpoint(const v1::JobView& view, const job::JobSpec& job) {
           NameWithId(view.name(), view.id()) + " has no checkpoint to resume from: " + why};
 }
 
+// The job whose checkpoints those are. One that never began has left none, and its output.dir is
+// still the earlier one's.
+std::string WhoseCheckpoint(const v1::JobView& view, const job::JobSpec& job) {
+  const std::optional<std::string>& earlier = job.checkpoint.resume_job;
+  return view.started_at() == 0 && earlier ? *earlier : view.id();
+}
+
 class Resume : public Verb {
  public:
   void Declare(Arguments& arguments) override {
@@ -64,8 +71,9 @@ class Resume : public Verb {
     const std::optional<std::string> folder = ResumeFolder(detail, *job);
     if (!folder) return NoCheckpoint(view, *job);
     JobFileOptions again{.path = view.id(), .name = name_, .overrides = overrides_};
-    again.overrides.insert(again.overrides.begin(), {{"checkpoint.resume_from", *folder},
-                                                     {"checkpoint.resume_job", view.id()}});
+    again.overrides.insert(again.overrides.begin(),
+                           {{"checkpoint.resume_from", *folder},
+                            {"checkpoint.resume_job", WhoseCheckpoint(view, *job)}});
     return RefuseFinished(detail, ReadJobText(detail.job_json(), again));
   }
 

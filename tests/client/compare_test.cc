@@ -206,6 +206,12 @@ TEST_F(CompareTest, TheBaseIsTheFirstColumn) {
   EXPECT_EQ(coordinator_.compare_request.jobs(0), "micro-2");
 }
 
+TEST_F(CompareTest, MarkdownWithoutAStarEscapesNothing) {
+  const std::string text = Trainctl({"compare", "--only", "outcome", "-o", "md"}).out;
+  const size_t escape = text.find('\\');
+  EXPECT_TRUE(escape == std::string::npos || text[escape + 1] == '*') << text;
+}
+
 TEST_F(CompareTest, Markdown) { ExpectGolden("compare.md", Trainctl({"compare", "-o", "md"}).out); }
 
 TEST_F(CompareTest, APageHasItsTablesAndBarsItsNumbers) {

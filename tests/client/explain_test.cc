@@ -5,7 +5,9 @@
 #include "client/show/explanations.h"
 #include "client/show/key_text.h"
 #include "client/show/output.h"
+#include "common/job/outcome.h"
 #include "common/job/schema.h"
+#include "common/job/worker_state.h"
 #include "tests/client/client_test.h"
 
 namespace trainctl::client {
@@ -21,6 +23,37 @@ TEST_F(ExplainTest, ExplainKnowsItsTopicsByAllTheirNames) {
   const Ended ended = Trainctl({"explain", "acumulation"});
   EXPECT_EQ(ended.code, kExitNotFound);
   EXPECT_NE(ended.err.find("did you mean 'accumulation'?"), std::string::npos);
+}
+
+TEST_F(ExplainTest, EveryOutcomeAndStateOfTheTablesIsExplained) {
+  for (int i = 0; i <= static_cast<int>(job::Outcome::kLaunchFailed); ++i) {
+    const std::string name(job::Name(static_cast<job::Outcome>(i)));
+    EXPECT_NE(Trainctl({"explain", name}).out.find(name), std::string::npos) << name;
+  }
+  for (int i = 0; i <= static_cast<int>(job::JobState::kFinished); ++i) {
+    const std::string name(job::Name(static_cast<job::JobState>(i)));
+    EXPECT_NE(Trainctl({"explain", name}).out.find(name), std::string::npos) << name;
+  }
+  for (const job::WorkerState state : job::kWorkerStates) {
+    const std::string name(job::Name(state));
+    EXPECT_NE(Trainctl({"explain", name}).out.find(name), std::string::npos) << name;
+  }
+}
+
+TEST_F(ExplainTest, WordsOfComparisonsAreExplained) {
+  for (const char* word : {"tokens/s", "samples/s", "speed-up", "peak", "allocated", "epoch",
+                           "attempt", "gang", "CPU slot"})
+    EXPECT_EQ(Trainctl({"explain", word}).code, kExitOk) << word;
+}
+
+TEST_F(ExplainTest, AMistypedWordIsAnsweredWithTheNearestOne) {
+  EXPECT_NE(Trainctl({"explain", "DIVERGD"}).err.find("no topic or job 'DIVERGD'"),
+            std::string::npos);
+  EXPECT_NE(Trainctl({"explain", "DIVERGD"}).err.find("did you mean 'diverged'?"),
+            std::string::npos);
+  EXPECT_NE(
+      Trainctl({"explain", "train.micro_batch"}).err.find("did you mean 'train.micro_batch_size'?"),
+      std::string::npos);
 }
 
 TEST_F(ExplainTest, ExplainListsItsTopics) {

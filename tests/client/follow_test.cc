@@ -110,6 +110,13 @@ TEST_F(FollowTest, TheTimeoutEndsWaitingAndNotTheJob) {
   EXPECT_TRUE(coordinator_.cancelled.empty());
 }
 
+TEST_F(FollowTest, WithoutATimeToWaitTheEndIsSeenAllTheSame) {
+  coordinator_.jobs = {FinishedJob("j1", "tiny", "SUCCEEDED"), RunningJob("j2", "more")};
+  EXPECT_EQ(Trainctl({"wait", "j1", "--timeout", "0"}).code, kExitOk);
+  EXPECT_EQ(Trainctl({"wait", "j1", "j2", "--timeout", "0"}).code, kExitTimeout);
+  EXPECT_EQ(Trainctl({"wait", "j9", "--timeout", "0"}).code, kExitNotFound);
+}
+
 TEST_F(FollowTest, AnUnknownJobIsNotFound) {
   EXPECT_EQ(Trainctl({"wait", "j9"}).code, kExitNotFound);
 }

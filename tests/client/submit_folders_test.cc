@@ -184,5 +184,17 @@ TEST_F(SubmitTest, AJobThatHasMadeAllItsStepsIsNotResumed) {
   EXPECT_EQ(SubmittedJob().checkpoint.resume_job, "j1");
 }
 
+TEST_F(SubmitTest, AResumeThatNeverBeganIsResumedFromWhatItWasToGoOnFrom) {
+  job::JobSpec spec = ReadJobText(kJob, {.path = "/tiny.json"})->jobs.front();
+  spec.output = {.dir = "/out", .save = job::Save::kFinal};
+  spec.checkpoint = {.every_steps = 4, .resume_from = "/out/checkpoints", .resume_job = "j1"};
+  coordinator_.details["j2"].set_job_json(job::ToJson(spec));
+  coordinator_.jobs = {FinishedJob("j2", "tiny", "CANCELLED")};
+  coordinator_.jobs[0].set_started_at(0);
+  EXPECT_EQ(Trainctl({"resume", "j2"}).code, kExitOk);
+  EXPECT_EQ(SubmittedJob().checkpoint.resume_job, "j1");
+  EXPECT_EQ(SubmittedJob().checkpoint.resume_from, "/out/checkpoints");
+}
+
 }  // namespace
 }  // namespace trainctl::client
