@@ -172,6 +172,7 @@ class PythonClient(Client, ClusterTest):
             by_program = self.trainctl(*words).stderr.strip().removeprefix("trainctl: ")
             self.assertEqual(answer[name], [kind, by_program])
         self.assertEqual(answer["value"][0], "Invalid")
+        self.assertEqual(answer["names"][0], "Invalid")
         self.assertEqual(
             answer["warned"], ["tiny (j1) has no points of 'los': did you mean 'loss'?"]
         )

@@ -119,6 +119,7 @@ def fail(argument):
         "setting": said(lambda: site.submit(argument["path"], {"train.micro_batch": 3})),
         "recipe": said(lambda: trainctl.recipe("no-such-recipe")),
         "value": said(lambda: site.submit({"version": object()})),
+        "names": said(lambda: site.job(argument["job"]).metrics(["loss", "lr"])),
         "warned": [str(warning.message) for warning in warned],
         "points": len(points),
     }

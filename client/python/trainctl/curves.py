@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from .api import Api
+from .errors import Invalid
 from .proto import trainctl_pb2 as pb
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ def read_metrics(
     api: Api, job: pb.JobView, names: Sequence[str] = (), rank: int | None = None
 ) -> pd.DataFrame:
     """In order of name, rank and step. Warns of names of which there is no point."""
+    for name in names:
+        if not isinstance(name, str):
+            raise Invalid(f"{name!r} is no metric's name: give each as in metrics('loss', 'lr')")
     request = pb.MetricsRequest(job=job.id, names=names, rank=rank)
     points = [point for response in api.metrics(request) for point in response.points]
     frame = pd.DataFrame(
