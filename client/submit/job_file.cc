@@ -1,6 +1,5 @@
 #include "client/submit/job_file.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -21,11 +20,6 @@ std::string Absolute(const std::string& path) {
   return error ? path : absolute.lexically_normal().string();
 }
 
-std::string Home() {
-  const char* home = std::getenv("HOME");
-  return home == nullptr ? "" : home;
-}
-
 bool IsThere(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);
@@ -34,7 +28,7 @@ bool IsThere(const std::string& path) {
 std::vector<job::Override> WithAbsolutePaths(std::vector<job::Override> overrides) {
   for (job::Override& override_ : overrides) {
     if (!job::IsPath(override_.key) || override_.value.empty() || override_.value == "null" ||
-        override_.value.starts_with("~/"))
+        job::IsOfShell(override_.value))
       continue;
     const std::string path = Absolute(override_.value);
     const bool is_hub_id = override_.key == "model.path" && job::IsHubId(override_.value);
@@ -48,7 +42,6 @@ job::ReadJob Read(const std::string& text, const JobFileOptions& options, bool w
   job::ReadOptions read{.source = options.path,
                         .default_name = path.stem().string(),
                         .base_directory = path.parent_path().string(),
-                        .home = Home(),
                         .is_there = IsThere,
                         .overrides = WithAbsolutePaths(options.overrides)};
   if (with_name) read.overrides.push_back({"name", options.name});

@@ -21,13 +21,9 @@ namespace {
 
 using Type = JsonNode::Type;
 
-std::string MakeAbsolute(const std::string& path, const ReadOptions& options) {
-  if (options.base_directory.empty() || path.empty()) return path;
-  const bool is_at_home = path.starts_with("~/") && !options.home.empty();
-  const std::filesystem::path whole = is_at_home
-                                          ? std::filesystem::path(options.home) / path.substr(2)
-                                          : std::filesystem::path(options.base_directory) / path;
-  return whole.lexically_normal().string();
+std::string MakeAbsolute(const std::string& path, const std::string& base_directory) {
+  if (base_directory.empty() || path.empty() || IsOfShell(path)) return path;
+  return (std::filesystem::path(base_directory) / path).lexically_normal().string();
 }
 
 std::string* PointerTo(std::optional<std::string>& path) { return path ? &*path : nullptr; }
@@ -47,11 +43,24 @@ constexpr PathSetting kPathSettings[] = {
 void MakePathsAbsolute(JobSpec& job, const ReadOptions& options) {
   const std::string model = job.model.path;
   for (const PathSetting& setting : kPathSettings) {
-    if (std::string* path = setting.find(job)) *path = MakeAbsolute(*path, options);
+    if (std::string* path = setting.find(job)) *path = MakeAbsolute(*path, options.base_directory);
   }
-  for (std::string& image : job.eval.images) image = MakeAbsolute(image, options);
+  for (std::string& image : job.eval.images) image = MakeAbsolute(image, options.base_directory);
   if (options.is_there && IsHubId(model) && !options.is_there(job.model.path))
     job.model.path = model;
+}
+
+// No program but a shell knows whose home that is; a folder named ~ is easily removed with it.
+std::vector<Problem> FindTildes(JobSpec& job) {
+  std::vector<Problem> problems;
+  for (const PathSetting& setting : kPathSettings) {
+    const std::string* path = setting.find(job);
+    if (path == nullptr || !IsOfShell(*path)) continue;
+    problems.push_back({std::string(setting.key), 0, '"' + *path + '"',
+                        "a path from /, or one relative to the job file",
+                        "a shell puts your home for ~ only at the begin of an unquoted word"});
+  }
+  return problems;
 }
 
 // Lays the overrides over what the file said, and checks the whole. What the check finds comes back
@@ -64,11 +73,13 @@ std::vector<Problem> Complete(JobBinder& binder, const ReadOptions& options,
   if (!binder.IsSet("data.mask_prompt"))
     binder.job().data.mask_prompt = MasksPrompts(binder.job().data.format);
   MakePathsAbsolute(binder.job(), options);
-  std::vector<Problem> found;
-  for (Problem& problem : CheckJob(binder.job())) {
-    if (auto located = binder.Locate(std::move(problem))) found.push_back(std::move(*located));
+  std::vector<Problem> found = FindTildes(binder.job()), located;
+  std::ranges::move(CheckJob(binder.job()), std::back_inserter(found));
+  for (Problem& problem : found) {
+    if (auto with_place = binder.Locate(std::move(problem)))
+      located.push_back(std::move(*with_place));
   }
-  return found;
+  return located;
 }
 
 bool IsSame(const Problem& a, const Problem& b) {
@@ -178,6 +189,8 @@ std::string Spell(const JsonNode& node) {
 }
 
 }  // namespace
+
+bool IsOfShell(std::string_view path) { return path == "~" || path.starts_with("~/"); }
 
 bool IsPath(std::string_view key) {
   return std::ranges::find(kPathSettings, key, &PathSetting::key) != std::end(kPathSettings);

@@ -27,12 +27,14 @@ struct Override {
 // Whether the key's value is a path, which may be relative.
 bool IsPath(std::string_view key);
 
+// "~" or "~/…", which a shell has not put the home for.
+bool IsOfShell(std::string_view path);
+
 struct ReadOptions {
   std::string source = "job.json";   // shown in problems
   std::string default_name = "job";  // file stem
   std::string base_directory;  // absolute; relative paths in the file are relative to it. Empty:
                                // left as they are
-  std::string home = {};       // what "~/" begins with, as a shell has it; empty: nothing
   // Whether there is such a folder here. A model.path that is none, and has the form of a hub id
   // (hub_id.h), stays as it is. Empty: all are paths.
   std::function<bool(const std::string& path)> is_there = {};

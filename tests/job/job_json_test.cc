@@ -109,14 +109,15 @@ TEST(ReadJobFile, PathsAreNormalizedAndAbsoluteOnesStay) {
   EXPECT_EQ(read.job->data.path, "/d/x");
 }
 
-TEST(ReadJobFile, ATildeIsTheHomeOfWhoSubmits) {
-  const ReadJob read = ReadJobFile(
-      R"({"version": 1, "model": {"path": "~/m"}, "data": {"path": "~x"},)"
-      R"( "train": {"micro_batch_size": 1}})",
-      {.base_directory = "/lab", .home = "/home/ann", .overrides = {{"output.dir", "~/out"}}});
-  EXPECT_EQ(read.job->model.path, "/home/ann/m");
-  EXPECT_EQ(read.job->data.path, "/lab/~x");
-  EXPECT_EQ(read.job->output.dir, "/home/ann/out");
+TEST(ReadJobFile, ATildeIsNoFolder) {
+  const ReadJob read =
+      ReadJobFile(R"({"version": 1, "model": {"path": "~/m"}, "data": {"path": "~x"},)"
+                  R"( "train": {"micro_batch_size": 1}})",
+                  {.base_directory = "/lab", .overrides = {{"output.dir", "~/out"}}});
+  ASSERT_EQ(read.problems.size(), 2u) << Format(read.problems, "");
+  EXPECT_EQ(read.problems[0].path, "--set output.dir");
+  EXPECT_EQ(read.problems[1].path, "model.path");
+  EXPECT_EQ(read.problems[1].line, 1);
 }
 
 TEST(ReadJobFile, ReadsLitGptsSpellingOfQuantize) {
