@@ -124,8 +124,8 @@ class Logs : public Verb {
       return;
     }
     const bool is_other = rank_.value_or(0) != 0;
-    context.err << "note: " << (rank_ ? "rank " + std::to_string(*rank_) + " of " : "")
-                << job.name() << " (" << job.id() << ") wrote nothing"
+    context.err << "note: no output of " << (rank_ ? "rank " + std::to_string(*rank_) + " of " : "")
+                << job.name() << " (" << job.id() << ") has come to the coordinator"
                 << (HasEnded(job) ? "" : " so far") << "; "
                 << (is_other ? "rank 0 tells of the steps: trainctl logs " + job.id() + " --rank 0"
                              : "how it stands: trainctl describe " + job.id())

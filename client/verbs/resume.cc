@@ -9,6 +9,7 @@
 #include "client/submit/submission.h"
 #include "client/verbs/verb.h"
 #include "common/job/job_json.h"
+#include "common/job/outcome.h"
 
 namespace trainctl::client {
 namespace {
@@ -51,14 +52,14 @@ class Resume : public Verb {
     job_ = NewestMeant(context, job_);
     const base::Result<v1::JobDetail> detail = GetOneJob(context, job_);
     if (!detail.ok()) return Fail(context, detail.error());
-    const base::Result<JobFile> file = Continue(*detail);
+    const base::Result<JobFile> file = Continue(context, *detail);
     if (!file.ok()) return Fail(context, file.error());
     options_.source = job_;
     return SubmitJobs(context, *file, options_);
   }
 
  private:
-  base::Result<JobFile> Continue(const v1::JobDetail& detail) const {
+  base::Result<JobFile> Continue(Context& context, const v1::JobDetail& detail) const {
     const v1::JobView& view = detail.view();
     if (!HasEnded(view)) {
       return base::Error{
@@ -74,6 +75,12 @@ class Resume : public Verb {
     again.overrides.insert(again.overrides.begin(),
                            {{"checkpoint.resume_from", *folder},
                             {"checkpoint.resume_job", WhoseCheckpoint(view, *job)}});
+    if (job->resources.lease && OutcomeOf(view) == job::Outcome::kLeaseEnded) {
+      again.overrides.insert(again.overrides.begin(), {"resources.lease", "null"});
+      if (options_.within.empty())
+        context.err << "note: lease '" << *job->resources.lease
+                    << "' is over: it goes on without one; --within names another" << std::endl;
+    }
     return RefuseFinished(detail, ReadJobText(detail.job_json(), again));
   }
 

@@ -38,7 +38,9 @@ TEST_F(LogsTest, LogsOfARunThatWroteNothingSayWhereToLook) {
   coordinator_.jobs = {FinishedJob("j1", "tiny", "FAILED")};
   const Ended ended = Trainctl({"logs", "j1"});
   EXPECT_EQ(ended.code, kExitOk);
-  EXPECT_EQ(ended.err, "note: tiny (j1) wrote nothing; how it stands: trainctl describe j1\n");
+  EXPECT_EQ(ended.err,
+            "note: no output of tiny (j1) has come to the coordinator; how it stands: trainctl "
+            "describe j1\n");
 }
 
 TEST_F(LogsTest, LogsThatWereRemovedForTheirAgeAreSaidToBe) {
@@ -52,9 +54,11 @@ TEST_F(LogsTest, LogsThatWereRemovedForTheirAgeAreSaidToBe) {
 
 TEST_F(LogsTest, LogsOfASilentRankNameTheOneThatTellsOfTheSteps) {
   coordinator_.jobs = {RunningJob("j1", "tiny")};
-  EXPECT_EQ(Trainctl({"logs", "j1", "--rank", "1"}).err,
-            "note: rank 1 of tiny (j1) wrote nothing so far; rank 0 tells of the steps: trainctl "
-            "logs j1 --rank 0\n");
+  EXPECT_EQ(
+      Trainctl({"logs", "j1", "--rank", "1"}).err,
+      "note: no output of rank 1 of tiny (j1) has come to the coordinator so far; rank 0 tells "
+      "of the steps: trainctl "
+      "logs j1 --rank 0\n");
 }
 
 TEST_F(LogsTest, LogsOfOneRankAreAsTheyWereWritten) {

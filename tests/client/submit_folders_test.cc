@@ -184,6 +184,19 @@ TEST_F(SubmitTest, AJobThatHasMadeAllItsStepsIsNotResumed) {
   EXPECT_EQ(SubmittedJob().checkpoint.resume_job, "j1");
 }
 
+TEST_F(SubmitTest, AJobThatItsLeaseEndedIsResumedWithoutIt) {
+  job::JobSpec spec = ReadJobText(kJob, {.path = "/tiny.json"})->jobs.front();
+  spec.output = {.dir = "/out", .save = job::Save::kFinal};
+  spec.checkpoint = {.every_steps = 4, .resume_from = "/out/checkpoints", .resume_job = "j0"};
+  spec.resources.lease = "lab2";
+  coordinator_.details["j2"].set_job_json(job::ToJson(spec));
+  coordinator_.jobs = {FinishedJob("j2", "tiny", "LEASE_ENDED")};
+  const Ended ended = Trainctl({"resume", "j2"});
+  EXPECT_EQ(ended.code, kExitOk) << ended.err;
+  EXPECT_NE(ended.err.find("note: lease 'lab2' is over"), std::string::npos) << ended.err;
+  EXPECT_EQ(SubmittedJob().resources.lease, std::nullopt);
+}
+
 TEST_F(SubmitTest, AResumeThatNeverBeganIsResumedFromWhatItWasToGoOnFrom) {
   job::JobSpec spec = ReadJobText(kJob, {.path = "/tiny.json"})->jobs.front();
   spec.output = {.dir = "/out", .save = job::Save::kFinal};
