@@ -89,7 +89,8 @@ std::vector<std::string> Remedies(const v1::Wait& wait) {
                          ": start it, or see whether its host is up");
     }
     if (StateOf(hindrance) == job::WorkerState::kDirty)
-      remedies.push_back(hindrance.worker() + " being free of what runs there");
+      remedies.push_back(hindrance.worker() +
+                         " being free again: trainctl workers says why it is not");
   }
   return remedies;
 }

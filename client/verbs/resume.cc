@@ -16,7 +16,9 @@ namespace {
 
 base::Error NoCheckpoint(const v1::JobView& view, const job::JobSpec& job) {
   const std::string why = job.checkpoint.every_steps
-                              ? "it ended before the first one was whole; submit it again"
+                              ? "it is not known that one was whole; submit it again, "
+                                "or after a restore of the site with "
+                                "--checkpoint.resume_from DIR, where output.dir has one"
                               : "checkpoint.every_steps was null; submit it again with "
                                 "--checkpoint.every_steps N and --output.dir DIR";
   return {base::Code::kInvalid,

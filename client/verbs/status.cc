@@ -69,7 +69,7 @@ std::string HostsText(const v1::ListResponse& response) {
   std::string text;
   for (const auto& [name, host] : hosts) {
     text += name + ": " + std::to_string(host.busy) + " of " + Plural(host.devices, "device") +
-            " busy" + host.TroubleText("not free of other processes") + "\n";
+            " busy" + host.TroubleText("not free") + "\n";
   }
   return text.empty() ? "no workers: jobs stay queued until a trainworker registers\n" : text;
 }

@@ -181,12 +181,13 @@ TEST(LogFiles, AFileThatWasCutOrDeletedIsAGap) {
 // As people and logrotate's copytruncate do it.
 TEST(LogFiles, WhatIsWrittenAfterTheLastFileWasCutOrDeletedLiesBehindTheGap) {
   const std::string block(1000, 'x'), later(500, 'y');
-  for (const int64_t left : {-1, 0, 300}) {
+  for (const int64_t left : {-2, -1, 0, 300}) {
     const rpc_test::TemporaryFolder folder;
     const std::string file = folder.path() + "/j7/1/3.log";
     LogFiles logs(folder.path());
     ASSERT_TRUE(logs.Append(kRank, 0, block).ok());
-    if (left < 0) std::filesystem::remove(file);
+    if (left == -2) std::filesystem::remove_all(folder.path());
+    if (left == -1) std::filesystem::remove(file);
     if (left >= 0) std::filesystem::resize_file(file, left);
     EXPECT_EQ(*logs.Append(kRank, 1000, later, 1000), 1500) << left;
     EXPECT_EQ(*logs.Append(kRank, 1000, later, 1000), 1500) << "it is sent again";
