@@ -208,7 +208,7 @@ void Coordinator::Cancel(const std::vector<base::JobId>& jobs, const auth::Calle
   for (size_t i = 0; i < jobs.size(); ++i) {
     Audit(caller, "cancel", base::ToString(jobs[i]));
     const bool is_last = i + 1 == jobs.size();
-    Apply(core::CancelRequested{jobs[i]}, is_last ? std::move(answer) : Answer());
+    Apply(core::CancelRequested{jobs[i]}, is_last ? answer : Answer());
   }
 }
 
