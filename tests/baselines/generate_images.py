@@ -166,6 +166,13 @@ def turned():
     end = len(whole) - len(chunk(b"IEND", b""))
     yield "turned_behind.png", whole[:end] + chunk(b"eXIf", exif(7)) + whole[end:]
     yield "turned.webp", saved(clear, format="webp", lossless=True, exact=True, exif=exif(8))
+    xmp = '<rdf:Description tiff:Orientation="6"/>'
+    yield "turned_xmp.jpg", saved(colour, xmp=xmp.encode(), **jpeg)
+    info = PIL.PngImagePlugin.PngInfo()
+    info.add_itxt("XML:com.adobe.xmp", xmp)
+    yield "turned_xmp.png", saved(clear, format="png", pnginfo=info)
+    webp = {"format": "webp", "lossless": True, "exact": True}
+    yield "turned_xmp.webp", saved(clear, xmp=xmp.encode(), **webp)
 
 
 def refused():

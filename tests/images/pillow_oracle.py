@@ -13,10 +13,12 @@ import sys
 import numpy
 import PIL.Image
 import PIL.ImageOps
+import PIL.PngImagePlugin
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
 LONGEST_SIDE = 700
 ORIENTATION = PIL.Image.ExifTags.Base.Orientation
+RESOLUTION_UNIT = PIL.Image.ExifTags.Base.ResolutionUnit
 MODES = {
     ".jpg": ["L", "RGB", "CMYK"],
     ".png": ["1", "L", "LA", "P", "RGB", "RGBA"],
@@ -32,6 +34,16 @@ def made(draw):
     waves = 127 + 120 * numpy.sin(x / draw.uniform(1, 40)) * numpy.cos(y / draw.uniform(1, 40))
     noise = numbers.integers(-128, 129, (height, width, 4)) * draw.choice([0, 0.2, 1])
     return (waves[..., None] + noise).clip(0, 255).astype(numpy.uint8)
+
+
+def tell_by_xmp(draw, suffix, options):
+    form = draw.choice(['<x tiff:Orientation="{}"/>', "<tiff:Orientation>{}</tiff:Orientation>"])
+    text = form.format(draw.randrange(10))
+    if suffix == ".png":
+        options["pnginfo"] = PIL.PngImagePlugin.PngInfo()
+        options["pnginfo"].add_itxt("XML:com.adobe.xmp", text)
+    else:
+        options["xmp"] = text.encode()
 
 
 def saved(folder, number, draw, suffixes):
@@ -51,7 +63,10 @@ def saved(folder, number, draw, suffixes):
         options["lossless"] = draw.random() < 0.3
     if draw.random() < 0.5:
         options["exif"] = PIL.Image.Exif()
-        options["exif"][ORIENTATION] = draw.randrange(1, 9)
+        # A tag that says nothing of it leaves it to XMP.
+        options["exif"][draw.choice([ORIENTATION, RESOLUTION_UNIT])] = draw.randrange(1, 9)
+    if draw.random() < 0.3:
+        tell_by_xmp(draw, suffix, options)
     path = folder / f"{number}_{mode}_{image.width}x{image.height}{suffix}"
     image.save(path, **options)
     return path

@@ -1,11 +1,11 @@
 // A file's bytes as a picture, as transformers' image processors see it: Pillow's RGB, what is
-// transparent put on white. It is turned as its EXIF says, as Hugging Face's datasets do.
+// transparent put on white. It is turned as its EXIF or XMP says, as Hugging Face's datasets do.
 //
 //   JPEG  8 bits: gray, RGB, YCbCr, CMYK and YCCK (inverted, as Adobe writes them)
 //   PNG   every kind but gray of 16 bits; of an animated one the picture that stands first
 //   WebP  lossy and lossless, not animated
 //
-// Colour profiles and gamma are ignored, and an orientation that XMP alone tells. Thread-safe.
+// Colour profiles and gamma are ignored. Thread-safe.
 #pragma once
 
 #include <string>

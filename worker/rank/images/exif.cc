@@ -11,6 +11,14 @@ namespace {
 constexpr int64_t kOrientationTag = 0x0112;
 constexpr int64_t kEntryBytes = 12;
 constexpr std::string_view kExifBegin("Exif\0\0", 6);
+constexpr std::string_view kXmpOfJpeg("http://ns.adobe.com/xap/1.0/\0", 29);
+// A keyword, not compressed by no method, in no language, without another keyword.
+constexpr std::string_view kXmpOfPng("XML:com.adobe.xmp\0\0\0\0\0", 22);
+
+// What a file tells besides its pixels; "" where it does not.
+struct Told {
+  std::string_view exif, xmp;
+};
 
 // A file's bytes. What lies beyond them is not there, and makes failed().
 class Reader {
@@ -42,48 +50,58 @@ class Reader {
 };
 
 // Segments stand before the pixels: a marker, and a length that counts itself.
-std::string_view ExifOfJpeg(std::string_view file) {
+Told ToldByJpeg(std::string_view file) {
   constexpr int64_t kPadding = 0xFF, kApp1 = 0xE1, kStartOfScan = 0xDA, kEnd = 0xD9;
   Reader reader(file);
+  Told told;
   for (int64_t at = 2; !reader.failed();) {
-    if (reader.Number(at, 1, true) != 0xFF) return {};
+    if (reader.Number(at, 1, true) != 0xFF) break;
     const int64_t marker = reader.Number(at + 1, 1, true);
     at += marker == kPadding ? 1 : 2;
     if (marker == kPadding) continue;
-    if (marker == kStartOfScan || marker == kEnd) return {};
+    if (marker == kStartOfScan || marker == kEnd) break;
     const int64_t length = reader.Number(at, 2, true);
     const std::string_view segment = reader.Take(at + 2, length - 2);
-    if (marker == kApp1 && segment.starts_with(kExifBegin)) return segment;
+    if (marker == kApp1 && segment.starts_with(kExifBegin) && told.exif.empty())
+      told.exif = segment;
+    if (marker == kApp1 && segment.starts_with(kXmpOfJpeg)) told.xmp = segment;
     at += length;
   }
-  return {};
+  return told;
 }
 
 // Chunks: length, type, data, a checksum.
-std::string_view ExifOfPng(std::string_view file) {
+Told ToldByPng(std::string_view file) {
   Reader reader(file);
+  Told told;
   for (int64_t at = 8; !reader.failed();) {
     const int64_t length = reader.Number(at, 4, true);
     const std::string_view type = reader.Take(at + 4, 4);
-    if (type == "eXIf") return reader.Take(at + 8, length);
-    if (type == "IEND") return {};
+    if (type == "IEND") break;
+    const std::string_view data = reader.Take(at + 8, length);
+    if (type == "eXIf" && told.exif.empty()) told.exif = data;
+    if (type == "iTXt" && data.starts_with(kXmpOfPng)) told.xmp = data;
     at += 12 + length;
   }
-  return {};
+  return told;
 }
 
 // Chunks: type, length, data of an even length.
-std::string_view ExifOfWebp(std::string_view file) {
+Told ToldByWebp(std::string_view file) {
   Reader reader(file);
+  Told told;
   for (int64_t at = 12; !reader.failed();) {
+    const std::string_view type = reader.Take(at, 4);
     const int64_t length = reader.Number(at + 4, 4, false);
-    if (reader.Take(at, 4) == "EXIF") return reader.Take(at + 8, length);
+    const std::string_view data = reader.Take(at + 8, length);
+    if (type == "EXIF" && told.exif.empty()) told.exif = data;
+    if (type == "XMP " && told.xmp.empty()) told.xmp = data;
     at += 8 + length + length % 2;
   }
-  return {};
+  return told;
 }
 
-// Of the first directory of a TIFF file, which EXIF is.
+// Of the first directory of a TIFF file, which EXIF is. One of another type is kUpright.
 std::optional<int64_t> OrientationOfTiff(std::string_view tiff) {
   constexpr int64_t kShort = 3, kLong = 4;
   Reader reader(tiff);
@@ -99,9 +117,21 @@ std::optional<int64_t> OrientationOfTiff(std::string_view tiff) {
     const int64_t at = directory + 2 + entry * kEntryBytes;
     if (number(at, 2) != kOrientationTag) continue;
     const int64_t type = number(at + 2, 2), count = number(at + 4, 4);
-    if ((type != kShort && type != kLong) || count != 1) return std::nullopt;
+    if ((type != kShort && type != kLong) || count != 1) return kUpright;
     const int64_t orientation = number(at + 8, type == kShort ? 2 : 4);
     return reader.failed() ? std::nullopt : std::optional(orientation);
+  }
+  return std::nullopt;
+}
+
+// A digit, of an attribute or of an element.
+std::optional<int64_t> OrientationOfXmp(std::string_view xmp) {
+  constexpr std::string_view kName = "tiff:Orientation";
+  for (size_t at = xmp.find(kName); at != xmp.npos; at = xmp.find(kName, at + 1)) {
+    std::string_view behind = xmp.substr(at + kName.size());
+    if (!behind.starts_with("=\"") && !behind.starts_with(">")) continue;
+    behind.remove_prefix(behind.starts_with(">") ? 1 : 2);
+    if (!behind.empty() && behind[0] >= '0' && behind[0] <= '9') return behind[0] - '0';
   }
   return std::nullopt;
 }
@@ -110,12 +140,14 @@ std::optional<int64_t> OrientationOfTiff(std::string_view tiff) {
 
 int OrientationOf(Bytes bytes) {
   const std::string_view file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  std::string_view exif = file.starts_with("\xFF\xD8")  ? ExifOfJpeg(file)
-                          : file.starts_with("\x89PNG") ? ExifOfPng(file)
-                          : file.starts_with("RIFF")    ? ExifOfWebp(file)
-                                                        : std::string_view();
-  while (exif.starts_with(kExifBegin)) exif.remove_prefix(kExifBegin.size());
-  const int64_t orientation = OrientationOfTiff(exif).value_or(kUpright);
+  Told told = file.starts_with("\xFF\xD8")  ? ToldByJpeg(file)
+              : file.starts_with("\x89PNG") ? ToldByPng(file)
+              : file.starts_with("RIFF")    ? ToldByWebp(file)
+                                            : Told();
+  while (told.exif.starts_with(kExifBegin)) told.exif.remove_prefix(kExifBegin.size());
+  std::optional<int64_t> told_one = OrientationOfTiff(told.exif);
+  if (!told_one) told_one = OrientationOfXmp(told.xmp);
+  const int64_t orientation = told_one.value_or(kUpright);
   return orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : kUpright;
 }
 

@@ -1,5 +1,5 @@
-// How a picture is to be turned before it is looked at, as its EXIF says (Exif 2.3, 4.6.4).
-// Thread-safe.
+// How a picture is to be turned before it is looked at, as its EXIF says (Exif 2.3, 4.6.4), else
+// its XMP (tiff:Orientation). XMP that a PNG has compressed is not read. Thread-safe.
 #pragma once
 
 #include "worker/rank/images/picture.h"
