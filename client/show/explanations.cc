@@ -221,8 +221,9 @@ true (generate --raw) and other formats take a prompt as it is: bos stands befor
 rows of the data, and a template (Alpaca's) is part of it only where you write it. At
 temperature 0 the likeliest token is taken each time, as transformers' generate does; else
 tokens are drawn by seed, the same at each evaluation where the model is the same. Of the model's
-generation_config.json (else config.json) eos_token_id and repetition_penalty are followed; a
-notice of the job names others that would change the likeliest text. describe and compare show
+generation_config.json (else config.json) eos_token_id and repetition_penalty are followed, and
+top_k and top_p where tokens are drawn; a file that names none of the two has all tokens drawn.
+A notice of the job names others that would change the text. describe and compare show
 the texts of the first and the last evaluation, logs a line of each. Their time counts as
 evaluation. BLIP-2 captions the pictures of the first validation rows, one for each prompt, which
 may be "". Afterwards trainctl generate JOB --image FILE captions others, on the host where the

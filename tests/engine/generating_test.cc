@@ -131,6 +131,22 @@ TEST_F(GeneratingRankTest, WhatTheModelsSettingsWouldWriteOtherwiseIsTold) {
             "num_beams 4, which texts here do not follow: transformers' generate may write others");
 }
 
+TEST_F(GeneratingRankTest, OnlyTokensThatTheModelsSettingsKeepAreDrawn) {
+  Generate();
+  plan_.job.model.path = folder_ / "model";
+  std::filesystem::copy(checkout::File("deploy/models/tiny"), plan_.job.model.path);
+  const Texts likeliest = LastTexts(Run());
+  plan_.job.eval.temperature = 5;
+  EXPECT_NE(LastTexts(Run()), likeliest);
+  for (const char* kept : {R"({"top_k": 1, "min_p": 0.1})", R"({"top_p": 1e-9, "min_p": 0.1})"}) {
+    std::ofstream(folder_ / "model" / "generation_config.json") << kept;
+    const RankEnd end = Run();
+    EXPECT_EQ(LastTexts(end), likeliest) << kept;
+    ASSERT_EQ(end.All<job::RankNotice>().size(), 1u);
+    EXPECT_NE(end.All<job::RankNotice>()[0].text.find("min_p 0.1"), std::string::npos);
+  }
+}
+
 TEST_F(GeneratingRankTest, ItsMemoryIsWeightsAndACacheAsPredicted) {
   Generate();
   plan_.job.model.path = checkout::File("deploy/models/tiny");

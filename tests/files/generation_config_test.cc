@@ -65,6 +65,25 @@ TEST_F(GenerationConfigTest, WhatIsAtItsDefaultOrOfDrawnTextsAloneIsNot) {
               IsEmpty());
 }
 
+TEST_F(GenerationConfigTest, WhichTokensMayBeDrawnIsRead) {
+  directory_.Write("generation_config.json", R"({"top_k": 20, "top_p": 0.8})");
+  EXPECT_EQ(Read()->top_k, 20);
+  EXPECT_EQ(Read()->top_p, 0.8);
+  directory_.Write("generation_config.json", R"({"top_k": null, "top_p": 1.5})");
+  EXPECT_EQ(Read()->top_k, 0);
+  EXPECT_EQ(Read()->top_p, 1);
+  for (const char* key : {"top_k", "top_p"}) {
+    directory_.Write("generation_config.json", R"({")" + std::string(key) + R"(": -1})");
+    EXPECT_THAT(Read().error().message, HasSubstr(key));
+  }
+}
+
+TEST_F(GenerationConfigTest, WhatIsNotFollowedWhereTokensAreDrawnIsNamedApart) {
+  directory_.Write("generation_config.json", R"({"min_p": 0.05, "typical_p": 1.0})");
+  EXPECT_THAT(Read()->unfollowed, IsEmpty());
+  EXPECT_THAT(Read()->unfollowed_if_drawn, ElementsAre("min_p 0.05"));
+}
+
 TEST_F(GenerationConfigTest, APenaltyIsAPositiveNumber) {
   for (const char* wrong : {"0", "-1", "\"1\"", "[1]"}) {
     directory_.Write("generation_config.json",

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "common/base/file.h"
@@ -46,6 +48,11 @@ constexpr std::array kUnfollowed = {GenerateSetting{"bad_words_ids"},
                                     GenerateSetting{"token_healing"},
                                     GenerateSetting{"watermarking_config"}};
 
+// Those that change which tokens may be drawn.
+constexpr std::array kUnfollowedIfDrawn = {
+    GenerateSetting{"epsilon_cutoff"}, GenerateSetting{"eta_cutoff"}, GenerateSetting{"min_p"},
+    GenerateSetting{"top_h"}, GenerateSetting{"typical_p", 1}};
+
 std::vector<int64_t> StopsOf(const JsonObject& config, int64_t vocab) {
   const nlohmann::json* value = config.Get(kStopKey);
   if (value == nullptr) return {};
@@ -68,9 +75,10 @@ bool IsNeutral(const nlohmann::json& value, double neutral) {
   return value == false || value == "" || (value.is_structured() && value.empty());
 }
 
-std::vector<std::string> UnfollowedOf(const JsonObject& config) {
+std::vector<std::string> UnfollowedOf(const JsonObject& config,
+                                      std::span<const GenerateSetting> settings) {
   std::vector<std::string> unfollowed;
-  for (const GenerateSetting& setting : kUnfollowed) {
+  for (const GenerateSetting& setting : settings) {
     const nlohmann::json* value = config.Get(setting.key);
     if (value == nullptr || IsNeutral(*value, setting.neutral)) continue;
     const std::string text = value->dump(-1, ' ', true);
@@ -78,6 +86,15 @@ std::vector<std::string> UnfollowedOf(const JsonObject& config) {
                          (text.size() > kMostToldBytes ? "" : " " + text));
   }
   return unfollowed;
+}
+
+// transformers takes values from 1 on, too, as no limit.
+double TopPOf(const JsonObject& config) {
+  const nlohmann::json* value = config.Get("top_p");
+  if (value == nullptr) return 1;
+  if (value->is_number() && value->get<double>() >= 0) return std::min(value->get<double>(), 1.0);
+  config.Expected("top_p", "a number from 0 to 1");
+  return 1;
 }
 
 base::Result<GenerationConfig> ReadSettings(const std::string& directory, const char* name,
@@ -95,8 +112,11 @@ base::Result<GenerationConfig> ReadSettings(const std::string& directory, const 
   const JsonObject config = is_nested ? whole.Object("text_config") : whole;
   generation = {.stops = StopsOf(config, shape.vocab),
                 .repetition_penalty = config.Positive("repetition_penalty", 1),
+                .top_k = config.Integer("top_k", 0, std::numeric_limits<int64_t>::max(), 0),
+                .top_p = TopPOf(config),
                 .file = name,
-                .unfollowed = UnfollowedOf(config)};
+                .unfollowed = UnfollowedOf(config, kUnfollowed),
+                .unfollowed_if_drawn = UnfollowedOf(config, kUnfollowedIfDrawn)};
   if (fault) return *fault;
   return generation;
 }

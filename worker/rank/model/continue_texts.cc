@@ -14,6 +14,7 @@
 #include "common/base/check.h"
 #include "common/base/philox.h"
 #include "common/model/model_description.h"
+#include "worker/rank/model/draw_token.h"
 #include "worker/rank/ops/kv_cache.h"
 
 namespace trainctl::model {
@@ -27,21 +28,6 @@ double Uniform(int64_t seed, int64_t text, int64_t place) {
       base::Philox(static_cast<uint64_t>(seed), base::RandomStream::kContinuation,
                    static_cast<uint32_t>(text), static_cast<uint32_t>(place));
   return (words.word[0] + words.word[1] / kWords) / kWords;
-}
-
-// The first token whose share of the probability, with those before it, is above `point`.
-int64_t Draw(const at::Tensor& probabilities, double point) {
-  const double* p = probabilities.const_data_ptr<double>();
-  const int64_t tokens = probabilities.numel();
-  double sum = 0;
-  int64_t last = 0;  // with a probability at all
-  for (int64_t token = 0; token < tokens; ++token) {
-    if (!(p[token] > 0)) continue;
-    last = token;
-    sum += p[token];
-    if (sum > point) break;
-  }
-  return last;
 }
 
 int64_t MostNewTokens(const job::ModelShape& shape, const TextStart& text, int64_t wanted) {
@@ -188,12 +174,15 @@ class Texts {
     if (continuation_.temperature == 0) return at::argmax(logits, 1);
     const at::Tensor probabilities =
         at::softmax(logits.cpu().to(at::kDouble) / continuation_.temperature, 1);
+    const std::span all(probabilities.const_data_ptr<double>(),
+                        static_cast<size_t>(probabilities.numel()));
+    const size_t tokens = all.size() / texts.size();
     std::vector<int64_t> chosen;
     for (size_t i = 0; i < texts.size(); ++i) {
       const int64_t place = std::ssize(added_[texts[i]]);
       chosen.push_back(
-          Draw(probabilities[static_cast<int64_t>(i)],
-               Uniform(continuation_.seed, first_ + static_cast<int64_t>(texts[i]), place)));
+          DrawToken(all.subspan(i * tokens, tokens), continuation_.limits,
+                    Uniform(continuation_.seed, first_ + static_cast<int64_t>(texts[i]), place)));
     }
     return ToDevice(chosen);
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/model/model_shape.h"
+#include "worker/rank/model/draw_token.h"
 #include "worker/rank/model/model.h"
 #include "worker/rank/ops/context.h"
 
@@ -25,7 +26,8 @@ struct Continuation {
 
   int64_t max_new_tokens = 64;
   double temperature = 0;           // 0: always the likeliest token
-  int64_t seed = 0;                 // of the choice by temperature
+  DrawLimits limits = {};           // of the choice by temperature
+  int64_t seed = 0;                 // of it
   std::vector<int64_t> stops = {};  // ids that end a text
   double repetition_penalty = 1;    // above 0: of each token that a text has, its start included;
                                     // logits above 0 are divided by it, others multiplied

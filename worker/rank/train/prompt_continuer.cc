@@ -56,6 +56,8 @@ void PromptContinuer::Run(int64_t steps_done, ops::Context& context,
   model::Continuation continuation{
       .max_new_tokens = parts_.job.eval.max_new_tokens,
       .temperature = parts_.job.eval.temperature,
+      .limits = {.top_k = parts_.prompts.generation.top_k,
+                 .top_p = parts_.prompts.generation.top_p},
       .seed = parts_.job.seed,
       .stops = parts_.prompts.generation.stops,
       .repetition_penalty = parts_.prompts.generation.repetition_penalty,

@@ -205,10 +205,15 @@ void RankRun::TellOfSkipped(const data::Dataset& dataset) {
 }
 
 void RankRun::TellOfUnfollowed(const files::GenerationConfig& generation) const {
-  if (plan_.rank != 0 || generation.unfollowed.empty()) return;
+  std::vector<std::string> settings = generation.unfollowed;
+  if (plan_.job.eval.temperature > 0) {
+    const std::vector<std::string>& others = generation.unfollowed_if_drawn;
+    settings.insert(settings.end(), others.begin(), others.end());
+  }
+  if (plan_.rank != 0 || settings.empty()) return;
   std::string text = "eval.prompts: " + generation.file + " of the model sets";
-  for (const std::string& setting : generation.unfollowed)
-    text += (&setting == &generation.unfollowed.front() ? " " : ", ") + setting;
+  for (const std::string& setting : settings)
+    text += (&setting == &settings.front() ? " " : ", ") + setting;
   text += ", which texts here do not follow: transformers' generate may write others";
   std::fputs((text + "\n").c_str(), stderr);
   reporter_.Send(job::RankNotice{text});
