@@ -1,5 +1,5 @@
-// How a picture is to be turned before it is looked at: as its EXIF says (Exif 2.3, 4.6.4). One that
-// says nothing there is asked by its XMP (tiff:Orientation), unless a PNG has compressed that.
+// How a picture is to be turned before it is looked at: as its EXIF says (Exif 2.3, 4.6.4). One
+// that says nothing there is asked by its XMP (tiff:Orientation), unless a PNG has compressed that.
 // Thread-safe.
 #pragma once
 
