@@ -26,8 +26,10 @@ JobSnapshot Snapshot(const Coordinator& coordinator, store::StoredJob stored) {
   if (const auto left = core::TimeLeftOf(state, *live, now))
     snapshot.remaining_seconds = left->seconds;
   snapshot.job.placement.clear();
-  for (const core::Rank& rank : live->attempt->ranks)
-    snapshot.job.placement.push_back(rank.row.worker);
+  for (const core::Rank& rank : live->attempt->ranks) {
+    if (state.workers.at(rank.row.worker).holder == rank.row.key)
+      snapshot.job.placement.push_back(rank.row.worker);
+  }
   return snapshot;
 }
 

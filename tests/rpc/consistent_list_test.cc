@@ -1,4 +1,5 @@
-// A list is of one moment, though the store is read before the scheduler's state.
+// A list is of one moment, though the store is read before the scheduler's state. It has a device
+// at one job at most.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -6,6 +7,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/test_site.h"
@@ -53,6 +55,33 @@ TEST(ConsistentList, NoTwoJobsAreOnADeviceAtOnce) {
   reader.join();
   EXPECT_GT(answers, 0);
   EXPECT_EQ(doubled, 0);
+}
+
+// A gang waits for its last rank, whose worker is away; the device of the other is another job's.
+TEST(ConsistentList, AJobThatEndsHasNoDeviceThatItHasGivenBack) {
+  TestSite site;
+  FakeWorker first("a/0", "a"), second("b/0", "b");
+  first.Connect(site.channel());
+  second.Connect(site.channel());
+  const std::string pair = site.Submit("pair", 2);
+  const job::RankKey rank = first.Start();
+  second.Start();
+  EXPECT_EQ(site.Get(pair).view().placement_size(), 2);
+  first.Report(rank, job::RankExit{.signal = 9});
+  site.WaitForState(pair, "STOPPING");
+  first.WaitForAck(rank, 1);
+  site.Stop();
+  first.Disconnect();
+  second.Disconnect();
+  site.Start();
+  first.Connect(site.channel());
+  first.SayFree();
+  const std::string next = site.Submit("next");
+  EXPECT_EQ(site.WaitForState(next, "STARTING").placement(0), "a/0");
+  const v1::JobView view = site.Get(pair).view();
+  EXPECT_EQ(view.state(), "STOPPING");
+  EXPECT_EQ(std::vector<std::string>(view.placement().begin(), view.placement().end()),
+            (std::vector<std::string>{"b/0"}));
 }
 
 }  // namespace
