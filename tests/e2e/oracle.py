@@ -16,6 +16,8 @@ stdout.
        with a chat_template makes a user's turn of each prompt}
     Or "loads": true
     → {"dtype": in which type transformers loads it by itself}
+    Or "saves": a folder
+    → {"files": what peft writes there of the adapter}
 """
 
 import json
@@ -109,7 +111,15 @@ def of_loading(question):
     return {"dtype": str(model.dtype).removeprefix("torch.")}
 
 
+def of_saving(question):
+    folder = pathlib.Path(question["saves"])
+    load_model(transformers.AutoModelForCausalLM, question).save_pretrained(folder)
+    return {"files": sorted(path.name for path in folder.iterdir())}
+
+
 def answer_to(question):
+    if "saves" in question:
+        return of_saving(question)
     if "loads" in question:
         return of_loading(question)
     if "captions" in question:

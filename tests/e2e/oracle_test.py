@@ -173,6 +173,11 @@ class Oracle(BesideTransformers):
                 self.expect_learned(self.answer(base, {"ids": rows}), after)
                 look = {**job, "lora": LORA}
                 self.expect_equal(after, self.ours(folder, ROWS, **look))
+                # With the weights of an adapted head, which peft writes beside.
+                again = self.dir / f"{base.name}-by-peft"
+                written = self.answer(base, {"saves": str(again)}, folder)["files"]
+                self.assertIn("adapter_model.safetensors", written)
+                self.expect_equal(after, self.ours(again, ROWS, **look))
 
     def test_the_example_model_has_transformers_losses_on_rows_of_text(self):
         if not (EXAMPLE / "model.safetensors").exists():

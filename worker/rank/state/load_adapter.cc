@@ -2,8 +2,10 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
+#include <string_view>
 
 #include "worker/rank/files/adapter_config.h"
 #include "worker/rank/files/safetensors.h"
@@ -26,9 +28,8 @@ at::Tensor ValuesOf(const files::SafetensorsFile& file, const files::TensorInfo&
   return values;
 }
 
-base::Result<at::Tensor> ReadPiece(const files::SafetensorsFile& file, const ops::ParamSpec& spec,
-                                   const ops::ParamPiece& piece) {
-  const std::string name = files::kAdapterPrefix + piece.name;
+base::Result<at::Tensor> ReadPiece(const files::SafetensorsFile& file, const std::string& name,
+                                   const ops::ParamSpec& spec, const ops::ParamPiece& piece) {
   const files::TensorInfo* info = file.Find(name);
   if (info == nullptr) return WrongAdapter(file, "no " + name + ", which the job's lora asks for");
   const std::optional<at::ScalarType> type = ScalarTypeOf(info->dtype);
@@ -44,6 +45,26 @@ base::Result<at::Tensor> ReadPiece(const files::SafetensorsFile& file, const ops
   return ValuesOf(file, *info, *type);
 }
 
+// Where peft writes the adapted module's own weights: of the head and of the embedding, beside what
+// it adds to them.
+std::string OwnName(const std::string& piece) {
+  constexpr std::string_view kWeight = ".weight";
+  if (!piece.ends_with(kWeight)) return "";
+  return files::kAdapterPrefix + piece.substr(0, piece.size() - kWeight.size()) +
+         ".base_layer.weight";
+}
+
+// A tied head has no weights of its own: those are the embedding's.
+bool IsTiedHead(const ops::ParameterTable& table, const std::string& name) {
+  constexpr const char* kHead = "lm_head.weight";
+  return name.ends_with(".lm_head.base_layer.weight") &&
+         std::ranges::none_of(table.params, [](const ops::ParamSpec& spec) {
+           return std::ranges::any_of(spec.pieces, [](const ops::ParamPiece& piece) {
+             return piece.name.ends_with(kHead);
+           });
+         });
+}
+
 }  // namespace
 
 base::Status LoadAdapter(const std::string& folder, const ops::ParameterTable& table,
@@ -53,16 +74,18 @@ base::Status LoadAdapter(const std::string& folder, const ops::ParameterTable& t
   std::set<std::string> known;
   for (size_t param = 0; param < table.params.size(); ++param) {
     const ops::ParamSpec& spec = table.params[param];
-    if (!spec.adapter) continue;
     for (const ops::ParamPiece& piece : spec.pieces) {
-      const base::Result<at::Tensor> values = ReadPiece(*file, spec, piece);
+      const std::string name =
+          spec.adapter ? files::kAdapterPrefix + piece.name : OwnName(piece.name);
+      if (!spec.adapter && file->Find(name) == nullptr) continue;
+      const base::Result<at::Tensor> values = ReadPiece(*file, name, spec, piece);
       if (!values) return values.error();
       strategy.SetRows(static_cast<ops::ParamId>(param), piece.row, *values);
-      known.insert(files::kAdapterPrefix + piece.name);
+      known.insert(name);
     }
   }
   for (const files::TensorInfo& info : file->tensors()) {
-    if (!known.contains(info.name))
+    if (!known.contains(info.name) && !IsTiedHead(table, info.name))
       return WrongAdapter(*file, info.name + " is of no matrix that the job's lora adapts");
   }
   return base::Ok{};

@@ -9,7 +9,8 @@
 
 namespace trainctl::train {
 
-// All adapters of the table; FinishLoading is left to the caller. Errors: kNotFound, kIo, kInvalid:
+// All adapters of the table, and weights of adapted modules that peft has saved with them;
+// FinishLoading is left to the caller. Errors: kNotFound, kIo, kInvalid:
 // a matrix that is missing, superfluous, or of the wrong shape or type is named.
 base::Status LoadAdapter(const std::string& folder, const ops::ParameterTable& table,
                          strategy::Strategy& strategy);
