@@ -21,7 +21,7 @@ enum class Metric {
   kLoadSeconds,
   kEvaluationSeconds,
   kCheckpointSeconds,
-  kSaveSeconds,
+  kSaveSeconds,  // from the last step on: of what was under way too
   kDataWaitSeconds,
   kStepSeconds,
   kSamples,
@@ -94,7 +94,7 @@ struct Chart {
 
 struct MetricInfo {
   Metric id;
-  std::string_view name;   // the key in `compare`, `metrics`, /metrics and every export
+  std::string_view name;   // the key in `compare`, `metrics` and every export
   std::string_view unit;   // "", "s", "tokens/s", "bytes", "%", "W", "J", "°C"
   std::string_view label;  // for people
   Scope scope;

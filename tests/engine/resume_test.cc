@@ -48,6 +48,8 @@ TEST_F(ResumeTest, GoesOnFromACheckpointBitForBit) {
   EXPECT_TRUE(saved[1].removed.empty());
   EXPECT_EQ(saved[2].removed, std::vector<std::string>{Checkpoint(2).string()});
   EXPECT_EQ(saving.Points("checkpoint_seconds").size(), 3u);
+  EXPECT_TRUE(whole.Points("save_seconds").empty());
+  EXPECT_EQ(saving.Points("save_seconds").size(), 1u);  // the last one's end was waited for
   EXPECT_FALSE(fs::exists(Checkpoint(2)));  // keep_last is 2
 
   plan_.job_id = "j2";

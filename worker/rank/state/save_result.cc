@@ -31,7 +31,6 @@ void CheckOutput(const job::RankPlan& plan) {
 
 void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
                 strategy::Strategy& strategy) {
-  const base::SteadyMicros begin = rank.clock.Steady();
   const job::JobSpec& spec = rank.plan.job;
   rank.reporter.Phase(job::RunPhase::kSaving);
   if (rank.leads()) Take(files::CheckOwnsOutput(rank.plan), "output.dir");
@@ -51,8 +50,6 @@ void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
                      : spec.output.save == job::Save::kMerged ? "merged"
                                                               : "final";
   rank.reporter.Saved(kind, *spec.output.dir, std::move(record));
-  rank.reporter.Record(job::Metric::kSaveSeconds, 0,
-                       static_cast<double>(rank.clock.Steady() - begin) / 1e6);
 }
 
 }  // namespace trainctl::train

@@ -378,15 +378,21 @@ job::RankOutcome RankRun::Run() {
                   total_steps, begun);
   const TrainingEnd end = trainer.Run();
   if (end == TrainingEnd::kDiverged && checkpointer_) checkpointer_->Reject();
+  const base::SteadyMicros trained = clock_.Steady();
+  const bool saves_result = end == TrainingEnd::kFinished && SavesResult(spec);
   if (checkpointer_) checkpointer_->Finish();
+  if (saves_result) {
+    state_.phase.work = job::Work::kSaving;
+    SaveResult(rank, model_->parameters(), strategy);
+  }
+  if (rank.leads() && (checkpointer_ || saves_result)) {
+    reporter_.Record(job::Metric::kSaveSeconds, 0,
+                     static_cast<double>(clock_.Steady() - trained) / 1e6);
+  }
   if (end == TrainingEnd::kStopped)
     return {.outcome = job::Outcome::kCancelled, .message = "stopped on request"};
   if (end == TrainingEnd::kDiverged)
     return Diverged(*trainer.divergence(), "training stopped there, and nothing more was saved");
-  if (SavesResult(spec)) {
-    state_.phase.work = job::Work::kSaving;
-    SaveResult(rank, model_->parameters(), strategy);
-  }
   if (trainer.ends_diverged())
     return Diverged(*trainer.divergence(), "training went on to its end, as train.on_nan says");
   return {.outcome = job::Outcome::kSucceeded};
