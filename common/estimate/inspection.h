@@ -32,7 +32,8 @@ struct Inspection {
   int64_t rows = 0;                    // of the data, after max_rows
   int64_t validation_rows = 0;         // of data.val_path or data.val_split, beside those
   int64_t sampled_rows = 0;            // from which the numbers are reckoned; 0: from all
-  int64_t longest_row = 0;             // tokens, after truncation to max_seq_length
+  int64_t longest_row = 0;             // that trains: tokens, after truncation to max_seq_length
+  int64_t longest_validation_row = 0;  // 0: longest_row counts it too
   int64_t total_tokens = 0;            // of those rows
   int64_t full_rows = 0;               // as long as max_seq_length: what goes on is cut there
   int64_t untrained_rows = 0;          // without a token that counts in the loss

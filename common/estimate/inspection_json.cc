@@ -112,6 +112,7 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.MemberIfAny("full_rows", inspection.full_rows);
   fields.MemberIfAny("untrained_rows", inspection.untrained_rows);
   fields.MemberIfAny("validation_rows", inspection.validation_rows);
+  fields.MemberIfAny("longest_validation_row", inspection.longest_validation_row);
   fields.MemberIfAny("sampled_rows", inspection.sampled_rows);
   fields.MemberIfAny("packed_sequences", inspection.packed_sequences);
   fields.MemberIfAny("longest_sequence", inspection.longest_sequence);
@@ -134,6 +135,10 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.Expect("validation_rows",
                 inspection.validation_rows >= 0 && inspection.validation_rows <= kMostTokens,
                 "expected rows");
+  fields.Expect(
+      "longest_validation_row",
+      inspection.longest_validation_row >= 0 && inspection.longest_validation_row <= kMostTokens,
+      "expected tokens");
   fields.Expect("sampled_rows",
                 inspection.sampled_rows >= 0 && inspection.sampled_rows <= inspection.rows,
                 "expected as many as rows at most");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/estimate/memory_activations.h"
+#include "common/estimate/memory_forward.h"
 #include "common/estimate/memory_setting.h"
 #include "common/estimate/memory_state.h"
 #include "common/model/layout.h"
@@ -14,10 +15,7 @@ namespace {
 
 constexpr int64_t kSpecialTokens = 2;    // bos, and a tokenizer's leading space
 constexpr int64_t kTemplateTokens = 64;  // around a turn, with a default system turn
-constexpr int64_t kTokenIdBytes = 8;
 constexpr int64_t kFp64Bytes = 8;
-constexpr int64_t kUnpackedBytes =
-    3 * kFp32Bytes;  // of a 4-bit code on its way: its index, its value, the scaled value
 
 // Tokens at most, with the picture's placeholders.
 int64_t TokensOf(const JobSpec& job, const ModelShape& model, const std::string& prompt) {
@@ -75,22 +73,6 @@ int64_t RotaryBytes(const MemorySetting& s, int64_t positions) {
   return kFp32Bytes * s.model.head_dim * PaddedLength(longest);
 }
 
-// Token ids, positions, and the rotary rows of these.
-int64_t RowBytes(const MemorySetting& s) {
-  return s.positions * (2 * kTokenIdBytes + kFp32Bytes * s.model.head_dim);
-}
-
-// While a block is at work on the prompt: what training saves of it, its input and output, and the
-// FFN's product. 4-bit matrices are whole meanwhile; products of bf16 on CPUs are in fp32.
-int64_t BlockBytes(const MemorySetting& s) {
-  const int64_t quantized = s.units.block.quantized;
-  const int64_t largest = s.model.intermediate * s.model.hidden;
-  const int64_t wide = s.positions * (3 * s.model.intermediate + 2 * s.model.hidden) + 2 * largest;
-  return BlockActivations(s) + 2 * HiddenBytes(s) + s.WindowPieceBytes() +
-         s.positions * s.compute_bytes * s.model.intermediate + quantized * s.compute_bytes +
-         (quantized > 0 ? largest * kUnpackedBytes : 0) + (s.widens() ? wide * kFp32Bytes : 0);
-}
-
 // While the logits of a position of each text are made, and chosen from.
 int64_t HeadBytes(const MemorySetting& s, int64_t texts) {
   const int64_t matrix = s.widens() ? s.model.vocab * s.model.hidden * kFp32Bytes : 0;
@@ -118,15 +100,8 @@ int64_t PastBytes(const MemorySetting& s) {
 }
 
 int64_t WorkBytes(const MemorySetting& s, int64_t texts) {
-  return RowBytes(s) + std::max({BlockBytes(s), PastBytes(s), HeadBytes(s, texts), PictureWork(s)});
-}
-
-// A unit and the one that is fetched ahead.
-int64_t GatheredMeanwhile(const MemorySetting& s) {
-  if (s.residency != Residency::kUse) return AllGatheredBytes(s);
-  const int64_t block = GatheredBytes(s, s.units.block);
-  return block +
-         std::max({block, GatheredBytes(s, s.units.embedding), GatheredBytes(s, s.units.head)});
+  return RowBytes(s) +
+         std::max({BlockInForward(s), PastBytes(s), HeadBytes(s, texts), PictureWork(s)});
 }
 
 }  // namespace
@@ -140,7 +115,7 @@ int64_t PeakOfPrompts(const JobSpec& job, const ModelShape& model, DeviceKind de
   if (job.eval.prompts.empty()) return 0;
   const MemorySetting s = SettingOfPrompts(job, model, device);
   const Together together = TogetherInTraining(s.job, model);
-  return CacheBytes(s, together.positions) + WorkBytes(s, together.texts) + GatheredMeanwhile(s);
+  return CacheBytes(s, together.positions) + WorkBytes(s, together.texts) + GatheredInForward(s);
 }
 
 MemoryEstimate EstimateContinuing(const JobSpec& job, const ModelShape& model, DeviceKind device) {

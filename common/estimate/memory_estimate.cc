@@ -4,6 +4,7 @@
 
 #include "common/estimate/memory_activations.h"
 #include "common/estimate/memory_continuing.h"
+#include "common/estimate/memory_forward.h"
 #include "common/estimate/memory_setting.h"
 #include "common/estimate/memory_state.h"
 #include "common/estimate/memory_step.h"
@@ -58,6 +59,19 @@ int64_t GatheredAfterBackward(const MemorySetting& s) {
   return s.residency == Residency::kModel ? AllGatheredBytes(s) : 0;
 }
 
+// Of validation rows that are longer than those that are trained on; packed ones are as long as
+// those.
+int64_t PeakOfLongerRows(const JobSpec& job, const Inspection& inspection, DeviceKind device,
+                         const MemorySetting& of_step) {
+  const int64_t most = job.train.max_seq_length;
+  const int64_t found = std::min(most, inspection.longest_validation_row);
+  if (found <= inspection.longest_row || inspection.sampled_rows > 0) return 0;
+  MemorySetting setting = MemorySettingOf(job, inspection.model, device, PaddedLength(found, most));
+  setting.longest_row = of_step.longest_row;
+  setting.holds_gradients = of_step.holds_gradients;
+  return PeakOfValidation(setting);
+}
+
 }  // namespace
 
 int64_t SequenceLength(const JobSpec& job, const Inspection& inspection) {
@@ -68,6 +82,10 @@ int64_t SequenceLength(const JobSpec& job, const Inspection& inspection) {
   return PaddedLength(found > 0 ? std::min(most, found) : most, most);
 }
 
+int64_t LongestRow(const Inspection& inspection) {
+  return std::max(inspection.longest_row, inspection.longest_validation_row);
+}
+
 MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, DeviceKind device,
                               bool holds_gradients) {
   if (!Trains(job)) return EstimateContinuing(job, inspection.model, device);
@@ -75,7 +93,7 @@ MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, 
   estimate.sequence_length = SequenceLength(job, inspection);
   MemorySetting setting = MemorySettingOf(job, inspection.model, device, estimate.sequence_length);
   if (inspection.sampled_rows == 0 && inspection.longest_row > 0)
-    setting.longest_row = std::min(setting.longest_row, inspection.longest_row);
+    setting.longest_row = std::min(setting.longest_row, LongestRow(inspection));
   setting.holds_gradients = holds_gradients && setting.may_hold_gradients();
   if (setting.may_hold_gradients()) estimate.holds_gradients = setting.holds_gradients;
   const MemoryByKind kept = {.params = HeldParameterBytes(setting),
@@ -85,7 +103,8 @@ MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, 
   const int64_t beside = BesideModel(setting);
   estimate.peak_allocated =
       kept.params + kept.optimizer + host + beside +
-      std::max(PeakOfStep(setting), PeakOfPrompts(job, inspection.model, device));
+      std::max({PeakOfStep(setting), PeakOfLongerRows(job, inspection, device, setting),
+                PeakOfPrompts(job, inspection.model, device)});
   estimate.phases.fill(kept);
   for (MemoryByKind& phase : estimate.phases) phase.other = beside;
   const auto at = [&](Phase phase) -> MemoryByKind& {

@@ -102,6 +102,9 @@ MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, 
 // max_seq_length, where longer rows are cut.
 int64_t SequenceLength(const JobSpec& job, const Inspection& inspection);
 
+// Of training and validation rows; 0: unknown.
+int64_t LongestRow(const Inspection& inspection);
+
 std::string ToJson(const MemoryEstimate& estimate);
 base::Result<MemoryEstimate> MemoryEstimateFromJson(std::string_view text);
 

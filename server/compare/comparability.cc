@@ -52,7 +52,7 @@ Warning WarningOf(std::string text, Sections doubtful) {
 }
 
 bool HasCutRows(const Run& run) {
-  return run.inspection && run.inspection->longest_row >= run.job.train.max_seq_length;
+  return run.inspection && job::LongestRow(*run.inspection) >= run.job.train.max_seq_length;
 }
 
 // "; rates and memory are comparable": what all other warnings leave.

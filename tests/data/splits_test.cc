@@ -71,7 +71,7 @@ TEST_F(SplitsTest, AFileOfItsOwnMayValidate) {
   EXPECT_EQ(Load().error().code, base::Code::kNotFound);
 }
 
-TEST_F(SplitsTest, AnInspectionCountsBothAndTakesTheLongestRow) {
+TEST_F(SplitsTest, AnInspectionCountsBothAndTheLongestRowOfEach) {
   job::JobSpec job{.data = data_};
   job.model.path = directory_.path();
   job.data.split = "train";
@@ -80,7 +80,13 @@ TEST_F(SplitsTest, AnInspectionCountsBothAndTakesTheLongestRow) {
   ASSERT_TRUE(inspection.ok()) << inspection.error().message;
   EXPECT_EQ(inspection->rows, 2);
   EXPECT_EQ(inspection->validation_rows, 1);
-  EXPECT_EQ(inspection->longest_row, 9);
+  EXPECT_EQ(inspection->longest_row, 6);
+  EXPECT_EQ(inspection->longest_validation_row, 9);
+  job.data.val_split.reset();
+  job.data.val_split_fraction = 0.5;
+  const auto halves = Inspect(job);
+  ASSERT_TRUE(halves.ok()) << halves.error().message;
+  EXPECT_EQ(halves->longest_row + halves->longest_validation_row, halves->total_tokens);
 }
 
 TEST_F(SplitsTest, ATableIsRefusedWhereTheFormatReadsNone) {

@@ -192,6 +192,22 @@ TEST(EstimateMemory, TheLengthIsTheLongestRowsPadded) {
   EXPECT_EQ(length(300, 512), 512);
 }
 
+// They have no backward: what they take is at most what a step of such rows would.
+TEST(EstimateMemory, LongerValidationRowsCountAsAForward) {
+  const auto peak = [](int64_t trains, int64_t validates, DeviceKind device) {
+    Inspection inspection = TinyLlama();
+    inspection.longest_row = trains;
+    inspection.longest_validation_row = validates;
+    return Estimated(JobOfEight(), inspection, device).peak_allocated;
+  };
+  for (const DeviceKind device : {DeviceKind::kCuda, DeviceKind::kCpu}) {
+    EXPECT_EQ(peak(64, 64, device), peak(64, 0, device));
+    EXPECT_EQ(peak(512, 64, device), peak(512, 0, device));
+    EXPECT_GE(peak(64, 512, device), peak(64, 0, device));
+    EXPECT_LT(peak(64, 512, device), peak(512, 0, device));
+  }
+}
+
 TEST(EstimateMemory, EveryPhaseTellsThePeakAndItsSum) {
   const MemoryEstimate estimate = Estimated(JobOfEight());
   for (const MemoryByKind& phase : estimate.phases) {

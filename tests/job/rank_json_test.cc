@@ -217,6 +217,7 @@ TEST(InspectionJson, IsReadBack) {
   inspection.sampled_rows = 20;
   inspection.packed_sequences = 7;
   inspection.longest_sequence = 509;
+  inspection.longest_validation_row = 301;
   inspection.full_rows = 3;
   inspection.untrained_rows = 2;
   inspection.data_digest = "sha256:00";
@@ -228,6 +229,7 @@ TEST(InspectionJson, IsReadBack) {
   EXPECT_EQ(ToJson(*read), ToJson(inspection));
   EXPECT_EQ(read->model.rope_theta, 1e5);
   EXPECT_EQ(read->longest_row, 300);
+  EXPECT_EQ(read->longest_validation_row, 301);
   EXPECT_EQ(read->sampled_rows, 20);
   EXPECT_EQ(read->packed_sequences, 7);
   EXPECT_EQ(read->longest_sequence, 509);

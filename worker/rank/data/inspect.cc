@@ -67,6 +67,12 @@ bool IsCutAnyway(job::DataFormat format) {
   return format == job::DataFormat::kPlain || format == job::DataFormat::kBin;
 }
 
+int64_t LongestOf(const Dataset& dataset, const std::vector<int64_t>& rows) {
+  int64_t longest = 0;
+  for (const int64_t row : rows) longest = std::max(longest, dataset.rows[row].length);
+  return longest;
+}
+
 // Into the inspection of a model.
 base::Status InspectData(const job::JobSpec& job, const std::string& directory,
                          const CacheFolders& folders, const WaitsFor& waits_for,
@@ -88,7 +94,8 @@ base::Status InspectData(const job::JobSpec& job, const std::string& directory,
   };
   inspection->rows = of_all(rows);
   inspection->sampled_rows = is_sample ? rows : 0;
-  inspection->longest_row = std::max(dataset->longest_row, ValidationOf(*dataset).longest_row);
+  inspection->longest_row = LongestOf(*dataset, dataset->train);
+  inspection->longest_validation_row = LongestOf(ValidationOf(*dataset), dataset->val);
   if (dataset->validation) {
     const Dataset& validation = *dataset->validation;
     inspection->validation_rows =

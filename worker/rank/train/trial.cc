@@ -29,10 +29,11 @@ job::BatchPlan TrialBatch(const job::BatchPlan& batch) {
   return trial;
 }
 
-// The longest sequence's rows; without packing the longest row.
+// The longest sequence's rows; without packing the longest row that trains.
 std::vector<int64_t> Longest(const data::Dataset& dataset, const RowOrder& order) {
-  const auto row = std::ranges::max_element(dataset.rows, {}, &data::Row::length);
-  std::vector<int64_t> longest{row - dataset.rows.begin()};
+  const auto row = std::ranges::max_element(
+      dataset.train, {}, [&](int64_t index) { return dataset.rows[index].length; });
+  std::vector<int64_t> longest{*row};
   if (!order.packing) return longest;
   const data::PackedRows packed = data::PackTraining(dataset, order.seed);
   for (int64_t i = 0; i < packed.size(); ++i) {
