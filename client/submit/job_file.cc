@@ -99,6 +99,11 @@ base::Result<JobFile> ReadJobText(const std::string& text, const JobFileOptions&
                                                  ", nothing was submitted\n" +
                                                  job::Format(read.problems, options.path)};
   }
+  if (read.job && !options.experiment.empty()) {
+    return base::Error{
+        base::Code::kInvalid,
+        options.path + " is no lab file, so it has no experiment '" + options.experiment + "'"};
+  }
   if (read.job) return JobFile{.jobs = {std::move(*read.job)}, .notes = std::move(read.notes)};
   if (!options.experiment.empty()) return PickExperiment(*read.lab, options);
   return JobFile{.jobs = std::move(read.lab->experiments),

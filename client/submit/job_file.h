@@ -28,9 +28,9 @@ struct JobFile {
   std::vector<Variant> variants;  // of a sweep: one a job
 };
 
-// kNotFound: no such file, no such experiment. kInvalid: the message lists all problems, one a
-// line. Paths in the file are relative to the file. Paths in overrides are relative to the current
-// folder, as every path that is typed.
+// kNotFound: no such file, no such experiment. kInvalid: an experiment of a file that is no lab;
+// else the message lists all problems, one a line. Paths in the file are relative to the file.
+// Paths in overrides are relative to the current folder, as every path that is typed.
 base::Result<JobFile> OpenJobFile(const JobFileOptions& options);
 
 // The text at options->path, or of `in` where that is "-". Then the path becomes "stdin", as

@@ -337,6 +337,12 @@ TEST_F(AdviseTest, ATrialShowsWhatWasPredictedBesideWhatWasMeasured) {
   EXPECT_NE(ways[0]["peak_allocated_bytes"], ways[1]["peak_allocated_bytes"]);
 }
 
+TEST_F(AdviseTest, AnExperimentOfAFileThatIsNoLabIsRefused) {
+  const Ended ended = Trainctl({"advise", File(), "--experiment", "one"});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_THAT(ended.err, HasSubstr("job.json is no lab file, so it has no experiment 'one'"));
+}
+
 TEST_F(AdviseTest, WhatNoTrialCanHaveIsRefusedWithItsBounds) {
   const auto refused = [this](const std::string& option, const std::string& value) {
     std::vector<std::string> words = {"advise", File(), option, value};
