@@ -357,9 +357,11 @@ std::string RemarksOn(const Advice& advice, const std::string& file) {
 
 namespace {
 
-// A training of a few steps: no data validate, nothing is written, traced or expected of its end.
+// A training of so many steps, over the rows again and again where they are few: no data validate,
+// nothing is written, traced or expected of its end.
 void KeepStepsAlone(int64_t steps, job::JobSpec* job) {
   job->train.max_steps = steps;
+  job->train.epochs = std::max(job->train.epochs, steps);  // an epoch has at least one step
   job->data.val_split_fraction = 0;
   job->data.val_path.reset();
   job->data.val_split.reset();

@@ -9,6 +9,7 @@
 #include "client/show/output.h"
 #include "common/base/file.h"
 #include "common/estimate/memory_estimate.h"
+#include "common/job/batch.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
 #include "tests/client/decoded_png.h"
@@ -343,6 +344,17 @@ TEST_F(AdviseTest, AnExperimentOfAFileThatIsNoLabIsRefused) {
   EXPECT_THAT(ended.err, HasSubstr("job.json is no lab file, so it has no experiment 'one'"));
 }
 
+TEST_F(AdviseTest, ATrialRunsItsStepsWhereTheRowsMakeFewer) {
+  coordinator_.watchings.push_back({.told = {FinishedJob("j1", "tiny-way-1", "SUCCEEDED")}});
+  const Ended ended = Trainctl({"advise", File(), "--try", "1", "--steps", "200"});
+  ASSERT_EQ(coordinator_.submissions.size(), 1u) << ended.err;
+  const auto job = job::FromJson(coordinator_.submissions.back().jobs(0).job_json());
+  ASSERT_TRUE(job.ok());
+  const auto batch = job::PlanBatch(*job);
+  ASSERT_TRUE(batch.ok());
+  EXPECT_EQ(job::TotalSteps(*job, *batch, 1000), 200) << "one epoch has 125 steps";
+}
+
 TEST_F(AdviseTest, WhatNoTrialCanHaveIsRefusedWithItsBounds) {
   const auto refused = [this](const std::string& option, const std::string& value) {
     std::vector<std::string> words = {"advise", File(), option, value};
@@ -401,7 +413,7 @@ TEST_F(AdviseTest, ATrialKeepsNothing) {
       bare.profile.reset();
       bare.track.clear();
       bare.expect.reset();
-      bare.train.max_steps = 5;
+      bare.train.max_steps = bare.train.epochs = 5;
       EXPECT_EQ(job::ToJson(*job), job::ToJson(bare));
     }
   }
