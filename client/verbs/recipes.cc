@@ -88,6 +88,9 @@ class Recipes : public Verb {
     if (!folder.ok()) return Fail(context, folder.error());
     const base::Result<std::vector<Recipe>> recipes = ReadRecipes(*folder);
     if (!recipes.ok()) return Fail(context, recipes.error());
+    if (action == "show" && !context.for_people() && context.format != OutputFormat::kJson)
+      return Fail(context, {base::Code::kInvalid,
+                            "recipes show: a job file is JSON: expected -o json, or no -o"});
     if (words_.size() < 2) return ListAll(context, *recipes);
     const base::Result<Recipe> recipe = FindRecipe(*recipes, words_[1]);
     if (!recipe.ok()) return Fail(context, recipe.error());

@@ -150,6 +150,18 @@ TEST_F(RecipesTest, OneIsShownAsAJobFileThatCanBeSubmitted) {
   EXPECT_EQ(lab.lab->experiments.size(), 2u);
 }
 
+TEST_F(RecipesTest, OneIsShownInNoOtherFormatThanJson) {
+  for (const char* format : {"csv", "jsonl", "md", "name"}) {
+    const Ended ended = Trainctl({"recipes", "show", "single-10", "-o", format});
+    EXPECT_EQ(ended.code, kExitUsage) << format;
+    EXPECT_EQ(ended.out, "");
+    EXPECT_NE(ended.err.find("a job file is JSON: expected -o json, or no -o"), std::string::npos)
+        << ended.err;
+  }
+  const std::string shown = Trainctl({"recipes", "show", "single-10"}).out;
+  EXPECT_EQ(Trainctl({"recipes", "show", "single-10", "-o", "json"}).out, shown);
+}
+
 TEST_F(RecipesTest, OneIsCopiedToAFileThatMeansTheSameElsewhere) {
   const ScratchFolder elsewhere;
   const Ended ended =
