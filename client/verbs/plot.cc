@@ -59,7 +59,7 @@ class PlotVerb : public Verb {
     arguments.Switch("--time", &over_time_, "over the time since each job's start, not the step");
     arguments.Switch("--log", &log_, "by the logarithm of the value");
     arguments.Number("--height", "LINES", &height_, "of the drawing in the terminal; else 20",
-                     kLowestPlot);
+                     kLowestPlot, kTallest);
     arguments.Text(
         "--graphics", "HOW", &graphics_,
         "auto: pixels where the terminal says that it shows them; kitty or sixel: always; none: "
@@ -188,7 +188,7 @@ class PlotVerb : public Verb {
     const Terminal& terminal = context.surroundings.out_terminal;
     TerminalPlotOptions options{
         .width = terminal.layout.width > 0 ? terminal.layout.width : kWidthUnknown,
-        .height = static_cast<int>(std::min(height_.value_or(kHeight), kTallest)),
+        .height = static_cast<int>(height_.value_or(kHeight)),
         .colour = terminal.layout.colour,
         .unicode = terminal.unicode && !ascii_};
     options.graphics = GraphicsFor(context, options.height);

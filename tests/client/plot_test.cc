@@ -439,7 +439,14 @@ TEST_F(PlotTest, AHeightThatShowsNothingIsRefused) {
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_EQ(
       ended.err,
-      "trainctl: --height 1: expected a whole number, 4 or more; see: trainctl plot --help\n");
+      "trainctl: --height 1: expected a whole number from 4 to 200; see: trainctl plot --help\n");
+}
+
+TEST_F(PlotTest, AHeightThatNoTerminalHasIsRefused) {
+  const Ended ended = Trainctl({"plot", "full", "--height", "100000"});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_NE(ended.err.find("expected a whole number from 4 to 200"), std::string::npos)
+      << ended.err;
 }
 
 TEST_F(PlotTest, MetricsOfOneUnitAreDrawnTogetherOverTime) {
