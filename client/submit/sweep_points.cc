@@ -1,10 +1,10 @@
 #include "client/submit/sweep_points.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "client/show/format.h"
+#include "client/show/output.h"
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
 
@@ -55,6 +55,26 @@ std::string OwnName(const std::string& name, const std::vector<SweepPoint>& othe
   return own;
 }
 
+// As the setting has it: 1e-3 is 0.001, and 8.0 is 8.
+bool IsEqual(const std::string& one, const std::string& other) {
+  if (one == other) return true;
+  const auto meant = [](const std::string& text) { return Json::parse(text, nullptr, false); };
+  const Json first = meant(one), second = meant(other);
+  return !first.is_discarded() && first == second;
+}
+
+// "1 stands twice", "1e-3 and 0.001 are the same"; empty: all differ.
+std::string TwiceIn(const std::vector<std::string>& values) {
+  for (auto value = values.begin(); value != values.end(); ++value) {
+    const auto earlier = std::find_if(
+        values.begin(), value, [&](const std::string& other) { return IsEqual(other, *value); });
+    if (earlier == value) continue;
+    return *earlier == *value ? *value + " stands twice"
+                              : *earlier + " and " + *value + " are the same";
+  }
+  return "";
+}
+
 base::Status CheckAxis(const SweepAxis& axis, const std::vector<SweepAxis>& others,
                        const std::vector<job::Override>& overrides) {
   const std::string typed = axis.key + "=" + Join(axis.values, ",");
@@ -64,8 +84,8 @@ base::Status CheckAxis(const SweepAxis& axis, const std::vector<SweepAxis>& othe
                    "begin with");
   }
   if (std::ranges::count(axis.values, "") > 0) return Invalid(typed + ": a value is empty");
-  if (std::set(axis.values.begin(), axis.values.end()).size() != axis.values.size())
-    return Invalid(typed + ": a value stands twice");
+  if (const std::string twice = TwiceIn(axis.values); !twice.empty())
+    return Invalid(typed + ": " + twice + "; name each value once");
   if (std::ranges::any_of(others, [&](const SweepAxis& other) { return other.key == axis.key; }))
     return Invalid(axis.key + " is varied twice: name its values once");
   if (Names(overrides, axis.key))

@@ -112,7 +112,9 @@ TEST_F(SweepTest, AccumulationThatIsGivenKeepsItsMeaningWhereDevicesVary) {
 TEST_F(SweepTest, WhatCannotBeSweptIsRefused) {
   EXPECT_NE(SweepJob({}).err.find("nothing varies"), std::string::npos);
   EXPECT_NE(SweepJob({"--set", "notes=a,b"}).err.find("nothing varies"), std::string::npos);
-  EXPECT_NE(SweepJob({"--set", "devices=1,1"}).err.find("a value stands twice"), std::string::npos);
+  EXPECT_THAT(SweepJob({"--set", "devices=1,1"}).err, HasSubstr("devices=1,1: 1 stands twice"));
+  EXPECT_THAT(SweepJob({"--set", "optimizer.lr=0.1,1e-3,0.001"}).err,
+              HasSubstr("0.1,1e-3,0.001: 1e-3 and 0.001 are the same"));
   EXPECT_NE(SweepJob({"--set", "devices=1,2", "--set", "devices=1,4"}).err.find("is varied twice"),
             std::string::npos);
   const Ended indivisible = SweepJob({"--set", "train.micro_batch_size=2,3"});
