@@ -2,6 +2,7 @@
 
 #include "client/configuration.h"
 #include "client/exit_code.h"
+#include "client/show/format.h"
 #include "client/verbs/verb.h"
 #include "common/base/secret_file.h"
 #include "common/tls/authority_file.h"
@@ -63,18 +64,29 @@ class ContextVerb : public Verb {
             {"token_file", site.token_file}};
   }
 
+  std::vector<std::string> Missing() const {
+    std::vector<std::string> missing;
+    if (context_.address.empty()) missing.push_back("--address");
+    if (context_.ca_file.empty()) missing.push_back("--ca");
+    if (context_.token_file.empty()) missing.push_back("--token-file");
+    return missing;
+  }
+
   base::Status Check(const std::string& name) const {
     const auto invalid = [](const std::string& text) {
       return base::Error{base::Code::kInvalid, text};
     };
     if (name.empty() || name.size() > kMaxNameBytes || name.find('\n') != std::string::npos)
       return invalid("a context's name has 1 to 64 characters of one line");
+    if (const std::vector<std::string> missing = Missing(); !missing.empty()) {
+      return invalid("context add: missing " + Join(missing, ", ") +
+                     "; expected as in: trainctl context add " + name +
+                     " --address gpu-host:7443 --ca ca.pem --token-file token");
+    }
     if (!IsServerAddress(context_.address)) {
       return invalid("--address '" + context_.address +
                      "': expected HOST:PORT, such as gpu-host:7443");
     }
-    if (context_.ca_file.empty() || context_.token_file.empty())
-      return invalid("--ca FILE and --token-file FILE are needed");
     if (const auto ca = tls::ReadAuthorityFile(context_.ca_file); !ca.ok()) return ca.error();
     if (const auto token = base::ReadTokenFile(context_.token_file); !token.ok())
       return token.error();

@@ -159,6 +159,16 @@ TEST_F(ContextTest, WhatIsWrongIsToldAndNothingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(file_));
 }
 
+TEST_F(ContextTest, WhatIsMissingIsNamedWithAnExample) {
+  const std::string example =
+      "; expected as in: trainctl context add lab --address gpu-host:7443 --ca ca.pem "
+      "--token-file token\n";
+  EXPECT_EQ(Trainctl({"context", "add", "lab"}).err,
+            "trainctl: context add: missing --address, --ca, --token-file" + example);
+  EXPECT_EQ(Trainctl({"context", "add", "lab", "--address", "a:1", "--ca", "c"}).err,
+            "trainctl: context add: missing --token-file" + example);
+}
+
 TEST_F(ContextTest, AMalformedFileIsNamedAndNotWrittenOver) {
   ASSERT_TRUE(std::filesystem::create_directories(folder_ + "/config/trainctl"));
   for (const char* text : {"{", R"({"contexts": 1})", R"({"contexts": {"lab": "x"}})",
