@@ -177,7 +177,7 @@ int Report(Context& context, const v1::SubmitResponse& response, const JobFile& 
   if (!context.for_people() && !tells_end) PrintSubmitted(context, response);
   if (!response.group().empty())
     Say(context, "Submitted group " + NameWithId(file.group_name, id) + " of " +
-                     std::to_string(response.jobs_size()) + " jobs.\n");
+                     Plural(response.jobs_size(), "job") + ".\n");
   for (int i = 0; i < response.jobs_size(); ++i) {
     Say(context, "Submitted " + response.jobs(i).name() + " as " + response.jobs(i).id() + ".\n" +
                      FactsText(assessments[static_cast<size_t>(i)],

@@ -63,7 +63,7 @@ int SweepRun::SubmitGroup() {
   const base::Result<std::string> group = Submit(places, FileOf(sweep_).group_name);
   if (!group.ok()) return Fail(context_, group.error());
   Say(context_, "Submitted group " + NameWithId(FileOf(sweep_).group_name, *group) + " of " +
-                    std::to_string(places.size()) + " jobs.\n");
+                    Plural(static_cast<int64_t>(places.size()), "job") + ".\n");
   if (!options_.within_seconds) SayWholeTime(context_, Accepted(), options_);
   if (!options_.wait) {
     Say(context_,
@@ -175,9 +175,9 @@ int RunSweep(Context& context, Sweep sweep, SubmitOptions options, const SweepCo
   if (options.dry_run) return SubmitJobs(context, FileOf(sweep), options);
   const size_t points = sweep.points.size();
   if (static_cast<size_t>(course.skip) >= points) {
-    return Fail(context,
-                {base::Code::kInvalid, "--skip " + std::to_string(course.skip) +
-                                           ": this sweep has " + std::to_string(points) + " jobs"});
+    return Fail(context, {base::Code::kInvalid, "--skip " + std::to_string(course.skip) +
+                                                    ": this sweep has " +
+                                                    Plural(static_cast<int64_t>(points), "job")});
   }
   if (const base::Status bound = CheckBound(!course.stop_at_oom, options); !bound.ok())
     return Fail(context, bound.error());

@@ -126,6 +126,14 @@ TEST_F(SubmitTest, ExperimentsWithOtherAdaptersAreInspectedOneByOne) {
   EXPECT_EQ(inspected(R"({"lora.dropout": 0.5})"), 1) << "no adapter is compared with that";
 }
 
+TEST_F(SubmitTest, AGroupOfOneIsOfOneJob) {
+  const std::string lab = R"({"base": {"version": 1, "model": {"path": "/models/tiny"},
+    "data": {"path": "/data/rows.json"}, "train": {"micro_batch_size": 2}},
+    "experiments": [{"name": "one", "set": {}}]})";
+  const Ended ended = Trainctl({"submit", File("lab.json", lab)});
+  EXPECT_NE(ended.out.find(" of 1 job.\n"), std::string::npos) << ended.out << ended.err;
+}
+
 TEST_F(SubmitTest, ANameOfALabFileIsTheGroups) {
   Trainctl({"submit", File("my-lab.json", kLab), "--name", "second"});
   EXPECT_EQ(coordinator_.submissions.front().group_name(), "second");
