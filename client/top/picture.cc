@@ -66,6 +66,16 @@ std::string StyledCut(const std::string& text, Style style, const Paper& paper) 
   return Styled(Cut(text, paper), style, paper.colour);
 }
 
+// "1 running, 3 queued"; with a filter "shown: 0 of 1 running, 1 of 3 queued".
+std::string JobCountsText(const SiteView& site) {
+  std::string running = std::to_string(site.running.size());
+  std::string queued = std::to_string(site.queued.size());
+  if (site.filter.empty()) return running + " running, " + queued + " queued";
+  running += " of " + std::to_string(site.all_running);
+  queued += " of " + std::to_string(site.all_queued);
+  return "shown: " + running + " running, " + queued + " queued";
+}
+
 std::string CountsText(const SiteView& site) {
   WorkerCounts count;
   for (const v1::WorkerView& worker : site.workers) count.Add(worker);
@@ -75,8 +85,7 @@ std::string CountsText(const SiteView& site) {
   if (count.lost > 0) text += ", " + std::to_string(count.lost) + " lost";
   if (faulty > 0) text += ", " + std::to_string(faulty) + " faulty";
   if (count.dirty > 0) text += ", " + std::to_string(count.dirty) + " not free";
-  return text + " · " + std::to_string(site.running.size()) + " running, " +
-         std::to_string(site.queued.size()) + " queued";
+  return text + " · " + JobCountsText(site);
 }
 
 std::string TitleRow(const SiteView& site, const Paper& paper) {

@@ -79,6 +79,8 @@ BarDevice FirstDeviceOf(const SiteView& site, const v1::JobView& job) {
 
 SiteView Arranged(SiteView site, JobOrder order, const std::string& filter) {
   const std::string lower = FoldedCase(filter);
+  site.all_running = site.running.size();
+  site.all_queued = site.queued.size();
   for (auto* part : {&site.running, &site.queued, &site.ended}) {
     if (!lower.empty())
       std::erase_if(*part, [&lower](const v1::JobView& job) { return !Matches(job, lower); });

@@ -30,6 +30,7 @@ struct SiteView {
   std::map<std::string, HeldMemory> memory;  // by the id of a job that runs; others are not known
   std::string problem;                       // why it is not seen as it is now; empty: it is
   std::string filter;                        // that left these jobs alone; empty: none did
+  size_t all_running = 0, all_queued = 0;    // jobs before that
 
   // In the order in which they are shown.
   std::vector<const v1::JobView*> jobs() const;

@@ -239,6 +239,15 @@ TEST(TopArranged, OnlyJobsWithTheTextInTheOrderThatIsChosen) {
   EXPECT_EQ(ids(JobOrder::kAge, "alpha/1"), "j2 j12 j1 ");
 }
 
+TEST(TopArranged, TheHeadingSaysHowManyOfAllAFilterShows) {
+  const SiteView all = SampleSite();
+  ASSERT_EQ(all.running.size(), 1u);
+  ASSERT_EQ(all.queued.size(), 3u);
+  EXPECT_NE(Text(Shown(all, {})).find(" · 1 running, 3 queued"), std::string::npos);
+  const std::string text = Text(Shown(Arranged(all, JobOrder::kAge, "j10"), {.columns = 160}));
+  EXPECT_NE(text.find(" · shown: 0 of 1 running, 1 of 3 queued"), std::string::npos) << text;
+}
+
 TEST(TopArranged, ThatNoJobShownHereHasTheTextIsSaid) {
   const SiteView none = Arranged(SampleSite(), JobOrder::kAge, "nobody");
   const std::string text = Text(Shown(none, {}));
