@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "client/new_file.h"
 #include "common/base/file.h"
 
 namespace trainctl::client {
@@ -55,7 +56,7 @@ base::Error NotPrinted(const std::string& file, const ProgramOutput& output) {
 
 // Within a folder of its own, whose files nobody else has.
 base::Status PrintInto(const Surroundings& surroundings, const std::string& html,
-                       const std::string& folder, const std::string& file) {
+                       const std::string& folder, const std::string& file, bool overwrite) {
   const std::string source = folder + "/page.html", made = folder + "/page.pdf";
   if (const base::Status written = base::WriteFileAtomically(source, html); !written.ok())
     return written;
@@ -70,20 +71,18 @@ base::Status PrintInto(const Surroundings& surroundings, const std::string& html
   std::error_code error;
   const bool is_there = std::filesystem::file_size(made, error) > 0 && !error;
   if (output->exit_code != 0 || !is_there) return NotPrinted(file, *output);
-  std::filesystem::rename(made, AbsoluteFile(file), error);
-  if (error) return base::Error{base::Code::kIo, file + ": " + error.message()};
-  return base::Ok{};
+  return TakeName(made, file, overwrite);
 }
 
 // That folder lies beside the file for so long: some Chromiums see no other place.
 base::Status PrintPage(const Surroundings& surroundings, const std::string& html,
-                       const std::string& file) {
+                       const std::string& file, bool overwrite) {
   std::string folder = AbsoluteFile(file) + ".XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
     return base::Error{base::Code::kIo, "cannot make a folder beside " + file + ": " +
                                             std::generic_category().message(errno)};
   }
-  base::Status printed = PrintInto(surroundings, html, folder, file);
+  base::Status printed = PrintInto(surroundings, html, folder, file, overwrite);
   std::error_code error;
   std::filesystem::remove_all(folder, error);
   return printed;
@@ -91,16 +90,10 @@ base::Status PrintPage(const Surroundings& surroundings, const std::string& html
 
 }  // namespace
 
-base::Status CheckNewFile(const std::string& file, bool overwrite) {
-  std::error_code error;
-  if (overwrite || !std::filesystem::exists(file, error)) return base::Ok{};
-  return base::Error{base::Code::kConflict, file + " is there already: --overwrite replaces it"};
-}
-
 base::Status WritePage(const Surroundings& surroundings, const std::string& html,
-                       const std::string& file) {
-  if (!file.ends_with(".pdf")) return base::WriteFileAtomically(file, html);
-  return PrintPage(surroundings, html, file);
+                       const std::string& file, bool overwrite) {
+  if (!file.ends_with(".pdf")) return WriteNewFile(file, html, overwrite);
+  return PrintPage(surroundings, html, file, overwrite);
 }
 
 }  // namespace trainctl::client

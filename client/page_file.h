@@ -8,11 +8,9 @@
 
 namespace trainctl::client {
 
-// kConflict: something is there, and must not be replaced.
-base::Status CheckNewFile(const std::string& file, bool overwrite);
-
-// HTML; a file that ends in .pdf gets the same printed.
+// HTML; a file that ends in .pdf gets the same printed. Errors as of WriteNewFile (new_file.h).
+// kNotFound: no Chromium is on the path.
 base::Status WritePage(const Surroundings& surroundings, const std::string& html,
-                       const std::string& file);
+                       const std::string& file, bool overwrite);
 
 }  // namespace trainctl::client

@@ -8,7 +8,8 @@
 
 namespace trainctl::client::drawn {
 
-// A PNG where the file's name ends so, else SVG. kInvalid: PngOf's.
-base::Status WritePicture(const Drawing& drawing, const std::string& file);
+// A PNG where the file's name ends so, else SVG. kInvalid: PngOf's. Errors else as of WriteNewFile
+// (client/new_file.h).
+base::Status WritePicture(const Drawing& drawing, const std::string& file, bool overwrite);
 
 }  // namespace trainctl::client::drawn

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "client/exit_code.h"
-#include "client/page_file.h"
+#include "client/new_file.h"
 #include "client/plot/drawn_ways.h"
 #include "client/plot/picture_file.h"
 #include "client/plot/svg.h"
@@ -168,7 +168,7 @@ class AdviseVerb : public Verb {
       context.out << drawn::SvgOf(drawing) << std::flush;
       return kExitOk;
     }
-    const base::Status written = drawn::WritePicture(drawing, output_);
+    const base::Status written = drawn::WritePicture(drawing, output_, overwrite_);
     if (!written.ok()) return Fail(context, written.error());
     context.err << "Wrote " << output_ << ": " << ways.title << "." << std::endl;
     return kExitOk;

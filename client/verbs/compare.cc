@@ -2,6 +2,7 @@
 
 #include "client/exit_code.h"
 #include "client/naming.h"
+#include "client/new_file.h"
 #include "client/page_file.h"
 #include "client/plot/drawn_bars.h"
 #include "client/plot/picture_file.h"
@@ -99,8 +100,9 @@ class Compare : public Verb {
       context.out << (is_page ? page : drawn::SvgOf(drawing)) << std::flush;
       return kExitOk;
     }
-    const base::Status written = is_page ? WritePage(context.surroundings, page, output_)
-                                         : drawn::WritePicture(drawing, output_);
+    const base::Status written = is_page
+                                     ? WritePage(context.surroundings, page, output_, overwrite_)
+                                     : drawn::WritePicture(drawing, output_, overwrite_);
     if (!written.ok()) return Fail(context, written.error());
     context.err << "Wrote " << output_ << "." << std::endl;
     return kExitOk;

@@ -5,6 +5,7 @@
 #include "client/litgpt/command.h"
 #include "client/litgpt/convert.h"
 #include "client/litgpt/yaml.h"
+#include "client/new_file.h"
 #include "client/show/format.h"
 #include "client/verbs/verb.h"
 #include "common/base/file.h"
@@ -115,12 +116,7 @@ class Import : public Verb {
       context.out << text << std::flush;
       return kExitOk;
     }
-    std::error_code error;
-    if (!overwrite_ && fs::exists(output_, error)) {
-      return Fail(context,
-                  {base::Code::kConflict, output_ + " is there already: --overwrite replaces it"});
-    }
-    if (const base::Status written = base::WriteFileAtomically(output_, text); !written.ok())
+    if (const base::Status written = WriteNewFile(output_, text, overwrite_); !written.ok())
       return Fail(context, written.error());
     Say(context,
         "Wrote " + output_ + ". What it would do: trainctl submit " + output_ + " --dry-run\n");

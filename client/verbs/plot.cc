@@ -4,7 +4,7 @@
 
 #include "client/exit_code.h"
 #include "client/naming.h"
-#include "client/page_file.h"
+#include "client/new_file.h"
 #include "client/plot/drawn_plot.h"
 #include "client/plot/picture_file.h"
 #include "client/plot/read_curves.h"
@@ -134,7 +134,7 @@ class PlotVerb : public Verb {
   }
 
   int Write(Context& context, const Plot& plot) const {
-    const base::Status written = drawn::WritePicture(drawn::DrawingOf(plot), format_);
+    const base::Status written = drawn::WritePicture(drawn::DrawingOf(plot), format_, overwrite_);
     if (!written.ok()) return Fail(context, written.error());
     context.err << "Wrote " << format_ << ": " << plot.title << "." << std::endl;
     return kExitOk;

@@ -6,6 +6,7 @@
 
 #include "client/exit_code.h"
 #include "client/files/lab_file_text.h"
+#include "client/new_file.h"
 #include "client/show/format.h"
 #include "client/submit/lab_time.h"
 #include "client/submit/recipe_folder.h"
@@ -13,7 +14,6 @@
 #include "client/submit/sweep_run.h"
 #include "client/submit/within.h"
 #include "client/verbs/verb.h"
-#include "common/base/file.h"
 #include "common/job/check_job.h"
 #include "common/job/hub_id.h"
 #include "common/job/job_json.h"
@@ -223,11 +223,6 @@ class Recipes : public Verb {
     std::error_code error;
     fs::path target = words_.size() < 3 ? "." : words_[2];
     if (fs::is_directory(target, error)) target /= recipe.id + ".json";
-    if (fs::exists(target, error)) {
-      return Fail(context, {base::Code::kConflict, target.lexically_normal().string() +
-                                                       " is there already: name another "
-                                                       "file behind the recipe"});
-    }
     const std::string path = target.lexically_normal().string();
     const fs::path folder = fs::absolute(target, error).parent_path();
     if (!fs::is_directory(folder, error)) {
@@ -235,8 +230,12 @@ class Recipes : public Verb {
                   {base::Code::kNotFound, "cannot write " + path + ": there is no folder " +
                                               folder.lexically_normal().string()});
     }
-    if (const base::Status written = base::WriteFileAtomically(path, TextOf(file)); !written.ok())
-      return Fail(context, written.error());
+    const base::Status written = WriteNewFile(path, TextOf(file), /*overwrite=*/false);
+    if (!written.ok() && written.error().code == base::Code::kConflict) {
+      return Fail(context, {base::Code::kConflict,
+                            path + " is there already: name another file behind the recipe"});
+    }
+    if (!written.ok()) return Fail(context, written.error());
     return Tell(context,
                 "Wrote " + path + ". What it would do: trainctl submit " + path + " --dry-run\n",
                 OneRecord("copied", "path", {{"id", recipe.id}, {"path", path}}));

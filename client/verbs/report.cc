@@ -2,6 +2,7 @@
 
 #include "client/exit_code.h"
 #include "client/naming.h"
+#include "client/new_file.h"
 #include "client/page_file.h"
 #include "client/plot/read_curves.h"
 #include "client/report/run_report.h"
@@ -10,7 +11,6 @@
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/verbs/verb.h"
-#include "common/base/file.h"
 
 namespace trainctl::client {
 namespace {
@@ -38,9 +38,9 @@ class ReportVerb : public Verb {
     const base::Result<RunFacts> facts = Gather(context, **api);
     if (!facts.ok()) return Fail(context, facts.error());
     const Report report = ReportOn(*facts);
-    const base::Status written = IsMarkdown()
-                                     ? base::WriteFileAtomically(file_, MarkdownOf(report))
-                                     : WritePage(context.surroundings, HtmlOf(report), file_);
+    const base::Status written =
+        IsMarkdown() ? WriteNewFile(file_, MarkdownOf(report), overwrite_)
+                     : WritePage(context.surroundings, HtmlOf(report), file_, overwrite_);
     if (!written.ok()) return Fail(context, written.error());
     Say(context, "Wrote " + file_ + ": " + report.title + ".\n");
     for (const v1::JobDetail& detail : facts->jobs.jobs()) {

@@ -136,6 +136,25 @@ TEST_F(ReportTest, APdfWithoutAChromiumSaysWhatIsMissing) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
+TEST_F(ReportTest, APdfReplacesNoFileThatCameWhileItWasPrinted) {
+  surroundings_.run = [this](const std::vector<std::string>& command, const std::string&) {
+    folder_.Write("report.pdf", "theirs");
+    for (const std::string& word : command) {
+      constexpr std::string_view kInto = "--print-to-pdf=";
+      if (word.starts_with(kInto)) std::ofstream(word.substr(kInto.size())) << "%PDF";
+    }
+    return base::Result<ProgramOutput>(ProgramOutput{});
+  };
+  const std::string path = folder_ / "report.pdf";
+  const base::Status late = WritePage(surroundings_, "<p>", path, /*overwrite=*/false);
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().code, base::Code::kConflict);
+  EXPECT_EQ(late.error().message, path + " is there already: --overwrite replaces it");
+  EXPECT_EQ(folder_.Read("report.pdf"), "theirs");
+  EXPECT_TRUE(WritePage(surroundings_, "<p>", path, /*overwrite=*/true).ok());
+  EXPECT_EQ(folder_.Read("report.pdf"), "%PDF");
+}
+
 TEST_F(ReportTest, APdfTakesNoFileOfOthersThatLiesBesideIt) {
   for (const char* name : {"report.pdf.html", "report.pdf.new.pdf"}) folder_.Write(name, "mine");
   surroundings_.run = [](const std::vector<std::string>& command, const std::string&) {
@@ -145,7 +164,7 @@ TEST_F(ReportTest, APdfTakesNoFileOfOthersThatLiesBesideIt) {
     }
     return base::Result<ProgramOutput>(ProgramOutput{});
   };
-  EXPECT_TRUE(WritePage(surroundings_, "<p>", folder_ / "report.pdf").ok());
+  EXPECT_TRUE(WritePage(surroundings_, "<p>", folder_ / "report.pdf", /*overwrite=*/false).ok());
   EXPECT_EQ(folder_.Read("report.pdf"), "%PDF");
   for (const char* name : {"report.pdf.html", "report.pdf.new.pdf"})
     EXPECT_EQ(folder_.Read(name), "mine");
