@@ -41,7 +41,11 @@ int RenameUnlessThere(const std::string& from, const std::string& to) {
 base::Status CheckNewFile(const std::string& file, bool overwrite) {
   std::error_code error;
   if (!overwrite && fs::exists(file, error)) return IsThere(file);
-  return base::Ok{};
+  const fs::path folder = FolderOf(file);
+  if (fs::is_directory(folder, error)) return base::Ok{};
+  return base::Error{base::Code::kNotFound, "cannot write " + file + ": there is no folder " +
+                                                folder.string() + "; make it: mkdir -p " +
+                                                folder.string()};
 }
 
 base::Status WriteNewFile(const std::string& file, std::string_view content, bool overwrite) {

@@ -9,7 +9,8 @@
 
 namespace trainctl::client {
 
-// Before the work is done. kConflict: something is there, and must not be replaced.
+// Before the work is done. kConflict: something is there, and must not be replaced. kNotFound: the
+// folder that it would lie in is missing.
 base::Status CheckNewFile(const std::string& file, bool overwrite);
 
 // By way of a file of its own name beside it. Errors as of CheckNewFile and

@@ -224,12 +224,6 @@ class Recipes : public Verb {
     fs::path target = words_.size() < 3 ? "." : words_[2];
     if (fs::is_directory(target, error)) target /= recipe.id + ".json";
     const std::string path = target.lexically_normal().string();
-    const fs::path folder = fs::absolute(target, error).parent_path();
-    if (!fs::is_directory(folder, error)) {
-      return Fail(context,
-                  {base::Code::kNotFound, "cannot write " + path + ": there is no folder " +
-                                              folder.lexically_normal().string()});
-    }
     const base::Status written = WriteNewFile(path, TextOf(file), /*overwrite=*/false);
     if (!written.ok() && written.error().code == base::Code::kConflict) {
       return Fail(context, {base::Code::kConflict,

@@ -184,7 +184,8 @@ TEST_F(RecipesTest, ACopyIntoAFolderThatIsNotThereNamesIt) {
       Trainctl({"recipes", "copy", "single-10", folder_ / "no/such/folder/mine.json"});
   EXPECT_EQ(ended.code, kExitNotFound);
   EXPECT_EQ(ended.err, "trainctl: cannot write " + (folder_ / "no/such/folder/mine.json") +
-                           ": there is no folder " + (folder_ / "no/such/folder") + "\n");
+                           ": there is no folder " + (folder_ / "no/such/folder") +
+                           "; make it: mkdir -p " + (folder_ / "no/such/folder") + "\n");
 }
 
 TEST_F(RecipesTest, OneExperimentIsSubmittedAsAJobAndALabAsAGroup) {

@@ -128,6 +128,15 @@ TEST_F(ReportTest, NothingIsReplacedUnasked) {
   EXPECT_EQ(Trainctl({"report", "my-lab"}).code, kExitUsage);
 }
 
+TEST_F(ReportTest, AFolderThatIsMissingIsNamed) {
+  for (const char* file : {"none/report.html", "none/report.pdf", "none/report.md"}) {
+    const Ended ended = Trainctl({"report", "my-lab", "-o", folder_ / file});
+    EXPECT_EQ(ended.code, kExitNotFound);
+    EXPECT_EQ(ended.err, "trainctl: cannot write " + folder_ / file + ": there is no folder " +
+                             folder_ / "none" + "; make it: mkdir -p " + folder_ / "none" + "\n");
+  }
+}
+
 TEST_F(ReportTest, APdfWithoutAChromiumSaysWhatIsMissing) {
   programs_["/bin/sh"] = {.exit_code = 127};
   const Ended ended = Trainctl({"report", "my-lab", "-o", folder_ / "report.pdf"});
