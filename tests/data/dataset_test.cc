@@ -342,6 +342,19 @@ TEST_F(DatasetTest, InspectSaysWhatModelAndDataHold) {
   EXPECT_EQ(Inspect(job).error().code, base::Code::kNotFound);
 }
 
+TEST_F(DatasetTest, InspectRefusesPicturesOfAModelOfWordsBeforeItReadsThem) {
+  job::JobSpec job;
+  job.model.path = directory_.path();
+  job.train.max_steps = 0;
+  job.eval.prompts = {std::string(1, '\xff'), "b"};
+  job.eval.images = {"/nowhere/x.png", "/nowhere/y.png"};
+  const auto inspection = Inspect(job);
+  ASSERT_FALSE(inspection.ok());
+  EXPECT_EQ(inspection.error().code, base::Code::kInvalid);
+  EXPECT_THAT(inspection.error().message, HasSubstr("eval.images: expected none: "));
+  EXPECT_THAT(inspection.error().message, HasSubstr("which takes no pictures"));
+}
+
 TEST_F(DatasetTest, InspectCountsRowsThatAreCutAndRowsThatTrainNothing) {
   job::JobSpec job;
   job.model.path = directory_.path();

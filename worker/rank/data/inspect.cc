@@ -143,6 +143,11 @@ base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolder
   const std::string& directory = found->folder;
   auto model = files::ReadModelConfig(directory);
   if (!model) return model.error();
+  if (!model->image && !job.eval.images.empty()) {
+    return base::Error{base::Code::kInvalid, "eval.images: expected none: " + job.model.path +
+                                                 " is a model of type '" + model->family +
+                                                 "', which takes no pictures"};
+  }
   job::Inspection inspection;
   inspection.model = *model;
   inspection.model_revision = found->revision;
