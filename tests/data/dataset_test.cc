@@ -342,6 +342,18 @@ TEST_F(DatasetTest, InspectSaysWhatModelAndDataHold) {
   EXPECT_EQ(Inspect(job).error().code, base::Code::kNotFound);
 }
 
+TEST_F(DatasetTest, InspectNamesAllPathsThatAreNotThere) {
+  job::JobSpec job;
+  job.model.path = "/nowhere/model";
+  job.data.path = "/nowhere/rows.json";
+  job.data.val_path = directory_.Write("val", "{\"text\": \"abc\"}");
+  const auto inspection = Inspect(job);
+  ASSERT_FALSE(inspection.ok());
+  EXPECT_EQ(inspection.error().code, base::Code::kNotFound);
+  EXPECT_EQ(inspection.error().message,
+            "2 paths are not there: model.path /nowhere/model, data.path /nowhere/rows.json");
+}
+
 TEST_F(DatasetTest, InspectRefusesPicturesOfAModelOfWordsBeforeItReadsThem) {
   job::JobSpec job;
   job.model.path = directory_.path();

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "common/base/writable_folder.h"
+#include "common/job/job_paths.h"
 #include "common/job/trains.h"
 #include "common/model/model_tensors.h"
 #include "worker/rank/data/boundary_tokens.h"
@@ -26,6 +31,20 @@
 namespace trainctl::data {
 
 namespace {
+
+// One alone is told of by what reads it, which knows more of it.
+base::Status CheckSeveralThere(const job::JobSpec& job) {
+  std::vector<std::string> missing;
+  for (const job::JobPath& named : job::PathsOf(job)) {
+    std::error_code error;
+    const bool is_missing = !std::filesystem::exists(named.path, error) && !error;
+    if (named.needed && is_missing) missing.push_back(named.key + " " + named.path);
+  }
+  if (missing.size() < 2) return base::Ok{};
+  std::string text = std::to_string(missing.size()) + " paths are not there: ";
+  for (const std::string& one : missing) text += (&one == &missing.front() ? "" : ", ") + one;
+  return base::Error{base::Code::kNotFound, text};
+}
 
 base::Status LookAtWeights(const std::string& directory, const job::ModelShape& model) {
   const auto weights = files::WeightFiles::Open(directory);
@@ -138,16 +157,18 @@ base::Result<job::OutputFolder> LookAtOutput(const std::string& directory) {
 
 base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolders& folders,
                                       const WaitsFor& waits_for) {
+  const base::Status there = CheckSeveralThere(job);
   const auto found = files::FindModel(job.model.path, folders.models);
   if (!found) return base::Error{found.error().code, "model.path: " + found.error().message};
   const std::string& directory = found->folder;
   auto model = files::ReadModelConfig(directory);
-  if (!model) return model.error();
+  if (!model) return there ? model.error() : there.error();
   if (!model->image && !job.eval.images.empty()) {
     return base::Error{base::Code::kInvalid, "eval.images: expected none: " + job.model.path +
                                                  " is a model of type '" + model->family +
                                                  "', which takes no pictures"};
   }
+  if (!there) return there.error();
   job::Inspection inspection;
   inspection.model = *model;
   inspection.model_revision = found->revision;

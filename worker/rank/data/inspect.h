@@ -15,8 +15,8 @@ namespace trainctl::data {
 // data set whole. Of large data (LoadSample) and of pictures it looks at a sample. So a broken row
 // or a foreign token is found now, not at step 900. Errors: those of files::ReadModelConfig,
 // WeightFiles::Open, CheckWeights, LoadDataset and ReadPrompts. kInvalid too: there is no
-// checkpoint to go on from, output.dir can't be read, or a model of words has eval.images.
-// waits_for: told who makes the same tokens.
+// checkpoint to go on from, output.dir can't be read, or a model of words has eval.images. Several
+// paths that are not there are named together. waits_for: told who makes the same tokens.
 base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolders& folders = {},
                                       const WaitsFor& waits_for = {});
 
