@@ -61,6 +61,11 @@ class Arguments {
   void OnlyWith(const std::vector<std::string>& actions, const std::function<void()>& declare);
   // One of these options is of use with that action, too.
   void AlsoWith(const std::string& option, const std::string& action);
+  // The values that an option is completed with; several: a list of them behind commas. What may
+  // stand there its reader says, from the same table.
+  void Offers(std::string option, std::vector<std::string> values, bool several = false) {
+    offers_.push_back({std::move(option), std::move(values), several});
+  }
   // Said after the options.
   void Remark(std::string text) { remarks_.push_back(std::move(text)); }
 
@@ -75,6 +80,13 @@ class Arguments {
   bool Has(std::string_view flag) const;
   // "--watch", "-w", …, without the job schema's keys.
   std::vector<std::string> Flags() const;
+  struct Offer {
+    std::string option;  // "--state"
+    std::vector<std::string> values;
+    bool several = false;
+    bool operator==(const Offer&) const = default;
+  };
+  const std::vector<Offer>& offers() const { return offers_; }
   // The job schema's keys are options too.
   bool takes_overrides() const { return overrides_ != nullptr; }
 
@@ -125,6 +137,7 @@ class Arguments {
   std::string verb_, summary_, examples_;
   std::vector<Argument> arguments_;
   std::vector<std::string> remarks_;
+  std::vector<Offer> offers_;
   std::vector<std::pair<std::string, std::vector<std::string>>> partners_;  // by the option
   std::vector<job::Override>* overrides_ = nullptr;
   bool wants_help_ = false;

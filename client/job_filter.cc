@@ -20,13 +20,29 @@ std::string Upper(std::string text) {
   return text;
 }
 
-// Of the states that a job goes through, and the outcomes that it ends with.
-base::Error UnknownState(const std::string& word) {
+// The states that a job goes through, and the outcomes that it ends with.
+std::vector<std::string_view> StateNames() {
   std::vector<std::string_view> known;
   for (int i = 0; i <= static_cast<int>(job::JobState::kFinished); ++i)
     known.push_back(job::Name(static_cast<job::JobState>(i)));
   for (int i = 0; i <= static_cast<int>(job::Outcome::kLaunchFailed); ++i)
     known.push_back(job::Name(static_cast<job::Outcome>(i)));
+  return known;
+}
+
+// "oom_gpu", as people type it.
+std::vector<std::string> TypedStates() {
+  std::vector<std::string> typed;
+  for (const std::string_view name : StateNames()) {
+    std::string& lower = typed.emplace_back(name);
+    std::ranges::transform(lower, lower.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  }
+  return typed;
+}
+
+base::Error UnknownState(const std::string& word) {
+  const std::vector<std::string_view> known = StateNames();
   const std::string hint = base::DidYouMean(Upper(word), known);
   return {base::Code::kInvalid,
           base::WithHint("--state " + word, hint, "there are " + Join(known, ", "))};
@@ -45,6 +61,7 @@ base::Result<std::vector<v1::JobView>> ListOf(Api& api, const std::vector<std::s
 void JobFilter::Declare(Arguments& arguments) {
   arguments.Text("--state", "STATE,…", &states_,
                  "only jobs in these states, or that ended so: queued,running or oom_gpu");
+  arguments.Offers("--state", TypedStates(), /*several=*/true);
   arguments.Text("--user", "NAME,…", &users_, "only jobs that one of these submitted");
   arguments.Text("--tag", "KEY=VALUE,…", &tags_,
                  "only jobs with all of these tags; KEY alone: with any value of it");

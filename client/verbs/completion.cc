@@ -7,6 +7,7 @@
 #include "client/show/format.h"
 #include "client/verbs/verb.h"
 #include "common/job/job_json.h"
+#include "common/job/schema.h"
 #include "common/rank/metric.h"
 
 namespace trainctl::client {
@@ -18,6 +19,8 @@ constexpr std::string_view kWorkers = "trainctl workers -o name";
 constexpr std::string_view kLeases = "trainctl lease ls -o name";
 constexpr std::string_view kContexts = "trainctl context ls -o name";
 constexpr std::string_view kFormats = "table json jsonl csv md name";
+
+using Offer = Arguments::Offer;
 
 Arguments DeclaredBy(const VerbRow& row, Verb& verb) {
   Arguments arguments(row.name, row.summary, row.examples);
@@ -39,6 +42,65 @@ std::string VerbsWithSettings() {
     if (DeclaredBy(row, *verb).takes_overrides()) names.push_back(row.name);
   }
   return Join(names, "|");
+}
+
+// The words that a schema allows, of a list's items too.
+void AddNames(const job::JsonNode& schema, Offer* offer) {
+  if (const job::JsonNode* names = schema.Find("enum")) {
+    for (const job::JsonNode& name : names->items) offer->values.push_back(name.text);
+  }
+  const job::JsonNode* name = schema.Find("const");
+  if (name != nullptr && name->Is(job::JsonNode::Type::kString))
+    offer->values.push_back(name->text);
+  const job::JsonNode* type = schema.Find("type");
+  if (type != nullptr && type->text == "boolean") {
+    for (const char* word : {"true", "false"}) offer->values.push_back(word);
+  }
+  if (const job::JsonNode* ways = schema.Find("anyOf")) {
+    for (const job::JsonNode& way : ways->items) AddNames(way, offer);
+  }
+  if (const job::JsonNode* items = schema.Find("items")) {
+    AddNames(*items, offer);
+    offer->several = true;
+  }
+}
+
+// What options take words of a table, as a pattern of both shells: "'status --state' | 'rm
+// --state'" of verbs, "--precision" of settings.
+struct Offered {
+  std::string options;
+  Offer offer;
+};
+
+void Add(const std::string& option, const Offer& offer, std::vector<Offered>* all) {
+  for (Offered& one : *all) {
+    if (one.offer.values != offer.values || one.offer.several != offer.several) continue;
+    one.options += " | " + option;
+    return;
+  }
+  all->push_back({option, offer});
+}
+
+std::vector<Offered> OfVerbs() {
+  std::vector<Offered> all;
+  for (const VerbRow& row : Verbs()) {
+    const std::unique_ptr<Verb> verb = row.make();
+    const Arguments arguments = DeclaredBy(row, *verb);
+    for (const Offer& offer : arguments.offers())
+      Add("'" + std::string(row.name) + " " + offer.option + "'", offer, &all);
+  }
+  return all;
+}
+
+std::vector<Offered> OfSettings() {
+  std::vector<Offered> all;
+  for (const std::string& key : job::SettingKeys()) {
+    const job::Field* field = job::FindField(key);
+    Offer offer;
+    if (field != nullptr) AddNames(field->schema, &offer);
+    if (!offer.values.empty()) Add("--" + key, offer, &all);
+  }
+  return all;
 }
 
 std::string SettingKeys() { return Join(job::SettingKeys(), " "); }
@@ -132,14 +194,23 @@ _trainctl_offer() {  # WORD PREFIX SUFFIX, and words on stdin
 _trainctl_words() { tr -s ' ' '\n' <<<"$1"; }
 _trainctl() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} flags= words= from=
-  local verb=${COMP_WORDS[1]} settings= list=
+  local verb=${COMP_WORDS[1]} settings= list= several=
   COMPREPLY=()
 )script";
 
-constexpr const char* kBashTail = R"script(  if [ "$word" = = ]; then
-    word=
+// "--set precision=" is completed as --precision is.
+constexpr const char* kBashTail = R"script(  local at=$((COMP_CWORD - 1)) valued=
+  if [ "$word" = = ]; then
+    word= valued=1
   elif [ "$before" = = ]; then
-    before=${COMP_WORDS[COMP_CWORD-2]}
+    at=$((at - 1)) valued=1
+  fi
+  before=${COMP_WORDS[at]}
+  if [ -n "$valued" ]; then
+    case ${COMP_WORDS[at-1]} in
+      --set) before=--$before ;;
+      --matrix) before=--$before several=1 ;;
+    esac
   fi
   case $before in
     --set | --matrix)
@@ -150,6 +221,15 @@ constexpr const char* kBashTail = R"script(  if [ "$word" = = ]; then
     --only) words=$rows from= list=1 ;;
     --name) [ "$verb" != metrics ] || words=$metrics from= list=1 ;;
 )script";
+
+std::string BashCases(const std::vector<Offered>& offered) {
+  std::string text;
+  for (const auto& [options, offer] : offered) {
+    text += "    " + options + ") words=\"" + Join(offer.values, " ") +
+            "\" from= list=" + (offer.several ? "1" : "$several") + " ;;\n";
+  }
+  return text;
+}
 
 std::string BashScript() {
   std::string text = kBashHead;
@@ -171,6 +251,11 @@ std::string BashScript() {
   return text + "    -o | --output) case $verb in import | plot | report) ;; *) words=\"" +
          std::string(kFormats) + R"script(" from= ;; esac ;;
   esac
+  case "$verb $before" in
+)script" +
+         BashCases(OfVerbs()) + "  esac\n  [ -z \"$settings\" ] || case $before in\n" +
+         BashCases(OfSettings()) +
+         R"script(  esac
   case $word in
     -*)
       _trainctl_offer "$word" '' '' < <(_trainctl_words "$flags")
@@ -192,6 +277,29 @@ std::string Quoted(std::string_view text) {
   return quoted + "'";
 }
 
+std::string ZshCases(const std::vector<Offered>& offered) {
+  std::string text;
+  for (const auto& [options, offer] : offered) {
+    text += "    " + options + ") " + (offer.several ? "" : "(( several )) && ") +
+            "compset -P '*,'; compadd -- " + Join(offer.values, " ") + "; return ;;\n";
+  }
+  return text;
+}
+
+// "--set precision=" and "--precision=" are completed as --precision is.
+constexpr const char* kZshValued = R"script(
+  local before=$words[CURRENT-1] several=0
+  if [[ $before == (--set|--matrix) && $words[CURRENT] == *=* ]]; then
+    [[ $before != --matrix ]] || several=1
+    before=--${words[CURRENT]%%=*}
+    compset -P '*='
+  elif [[ $words[CURRENT] == --*=* ]]; then
+    before=${words[CURRENT]%%=*}
+    compset -P '*='
+  fi
+  case "$words[2] $before" in
+)script";
+
 std::string ZshScript() {
   std::string text = R"script(#compdef trainctl
 # trainctl completion for zsh: source <(trainctl completion zsh) after compinit; or trainctl completion zsh > ~/.zfunc/_trainctl, with
@@ -203,9 +311,12 @@ _trainctl() {
           RowKeys() + ")\n  verbs=(\n";
   for (const VerbRow& row : Verbs())
     text += "    " + Quoted(std::string(row.name) + ":" + std::string(row.summary)) + "\n";
+  text += "  )\n  if (( CURRENT == 2 )); then\n    _describe verb verbs\n    return\n  fi";
+  text += kZshValued + ZshCases(OfVerbs()) + "  esac\n  if [[ $words[2] == (" +
+          VerbsWithSettings() + ") ]]; then case $before in\n" + ZshCases(OfSettings()) +
+          "  esac; fi\n";
   text +=
-      "  )\n  if (( CURRENT == 2 )); then\n    _describe verb verbs\n    return\n  fi\n  case "
-      "$words[CURRENT-1] in\n    --set|--matrix) compadd -S = -- $keys; return ;;\n"
+      "  case $before in\n    --set|--matrix) compadd -S = -- $keys; return ;;\n"
       "    --metric) compset -P '*,'; compadd -- $metrics; return ;;\n"
       "    --only) compset -P '*,'; compadd -- $rows; return ;;\n"
       "    --name) if [[ $words[2] == metrics ]]; then compset -P '*,'; compadd -- $metrics; "
@@ -245,9 +356,10 @@ class Completion : public Verb {
   void Declare(Arguments& arguments) override {
     arguments.Positional("SHELL", &shell_, "bash or zsh");
     arguments.Remark(
-        "Behind --set and -- stand the job file's settings, behind --metric the metrics, behind "
-        "--only the\n"
-        "rows of compare; ids and names of jobs are asked of the coordinator.");
+        "Behind --set and -- stand the job file's settings, and behind one of these the words that "
+        "it takes; behind\n"
+        "--state the states, behind --metric the metrics, behind --only the rows of compare; ids "
+        "and names of jobs are asked of the coordinator.");
   }
 
   bool NeedsSite() const override { return shell_ == "jobs"; }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -64,6 +65,7 @@ class PlotVerb : public Verb {
         "--graphics", "HOW", &graphics_,
         "auto: pixels where the terminal says that it shows them; kitty or sixel: always; none: "
         "characters");
+    arguments.Offers("--graphics", {std::begin(kGraphics), std::end(kGraphics)});
     arguments.Switch("--ascii", &ascii_, "no character but those of ASCII");
     arguments.Text("-o,--output", "FORMAT", &format_,
                    "table: drawn in the terminal; svg: a picture; json: all points; or a FILE.svg "

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -26,6 +27,7 @@ constexpr int kFramesOfEnded =
 constexpr int kFramesOfDetail = 5;        // the opened job's detail
 constexpr size_t kJobsOfFirstFrame = 16;  // whose memory by kind is read
 constexpr size_t kJobsOfAFrame = 2;
+constexpr std::string_view kColumnSets[] = {"bsc"};  // of --columns
 
 class SiteReader {
  public:
@@ -197,6 +199,7 @@ class Top : public Verb {
     arguments.Text("--columns", "SET", &columns_,
                    "of hosts only, once: bsc: NODE, NCPUS, CPU %, AVAIL MEM, FREE MEM, MEM %, "
                    "POWER, GPUi %, MEMi %");
+    arguments.Offers("--columns", {std::begin(kColumnSets), std::end(kColumnSets)});
     arguments.Remark(
         "Hosts and devices with their load, what runs there for whom, the queue, what ended last; "
         "anew each second.\n"
@@ -209,9 +212,10 @@ class Top : public Verb {
   }
 
   int Run(Context& context) override {
-    if (!columns_.empty() && columns_ != "bsc") {
-      return Fail(context, {base::Code::kInvalid,
-                            "top --columns " + columns_ + ": the set that is known is bsc"});
+    if (!columns_.empty() && std::ranges::count(kColumnSets, columns_) == 0) {
+      return Fail(context, {base::Code::kInvalid, "top --columns " + columns_ +
+                                                      ": the set that is known is " +
+                                                      Join(kColumnSets, ", ")});
     }
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());

@@ -65,6 +65,28 @@ TEST_F(CompletionTest, SettingsBehindSetAndMatrixAndAsOptions) {
             job::Flatten(job::JobSpec{}).size());
 }
 
+TEST_F(CompletionTest, ValuesOfOptionsThatAreOneOfSomeWords) {
+  EXPECT_EQ(Completed("trainctl status --state ru"), Found{"running"});
+  EXPECT_EQ(Completed("trainctl rm --state running,oom_g"), Found{"running,oom_gpu"});
+  EXPECT_EQ(Completed("trainctl top --columns ''"), Found{"bsc"});
+  EXPECT_EQ(Completed("trainctl plot j1 --graphics k"), Found{"kitty"});
+  EXPECT_EQ(Completed("trainctl logs --state ru"), Found{}) << "it has no such option";
+}
+
+TEST_F(CompletionTest, ValuesOfSettingsThatAreOneOfSomeWords) {
+  const Found precisions = {"bf16-true", "bf16-mixed"};
+  EXPECT_EQ(Completed("trainctl submit job.json --precision bf16"), precisions);
+  EXPECT_EQ(Completed("trainctl submit job.json --precision = bf16"), precisions);
+  EXPECT_EQ(Completed("trainctl submit job.json --set precision = bf16"), precisions);
+  EXPECT_EQ(Completed("trainctl sweep job.json --matrix precision = 32-true,bf16-m"),
+            Found{"32-true,bf16-mixed"});
+  EXPECT_EQ(Completed("trainctl submit job.json --set precision ="),
+            Completed("trainctl submit job.json --precision ''"));
+  EXPECT_EQ(Completed("trainctl submit job.json --train.packing t"), Found{"true"});
+  EXPECT_EQ(Completed("trainctl submit job.json --lora.targets q,k,he"), Found{"q,k,head"});
+  EXPECT_EQ(Completed("trainctl status --precision bf16"), Found{});
+}
+
 TEST_F(CompletionTest, MetricsAlsoSeveral) {
   EXPECT_EQ(Completed("trainctl plot j1 --metric val"), Found{"val_loss"});
   EXPECT_EQ(Completed("trainctl plot j1 --metric loss,val"), Found{"loss,val_loss"});
@@ -87,6 +109,9 @@ TEST_F(CompletionTest, ZshHasTheSameAndThereIsNoThirdShell) {
   EXPECT_EQ(zsh.find("#compdef trainctl"), 0u);
   EXPECT_NE(zsh.find(R"(the labs'\'' experiments, ready to run')"), std::string::npos);
   EXPECT_NE(zsh.find(" lora.r "), std::string::npos) << zsh;
+  EXPECT_NE(zsh.find("'status --state' | "), std::string::npos) << zsh;
+  EXPECT_NE(zsh.find("compadd -- bsc"), std::string::npos) << zsh;
+  EXPECT_NE(zsh.find("compadd -- 32-true bf16-true bf16-mixed"), std::string::npos) << zsh;
   EXPECT_NE(zsh.find("--only)"), std::string::npos) << zsh;
   EXPECT_NE(zsh.find("|--job) compadd"), std::string::npos) << zsh;
   EXPECT_EQ(Trainctl({"completion", "fish"}).code, kExitUsage);

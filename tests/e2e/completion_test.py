@@ -11,6 +11,11 @@ WORDS = (
     ("trainctl describe my", "trainctl describe my-first"),
     ("trainctl plot my-first --metric val_l", "--metric val_loss"),
     ("trainctl submit job.json --train.micro", "--train.micro_batch_size"),
+    ("trainctl submit job.json --precision bf16-t", "--precision bf16-true"),
+    ("trainctl submit job.json --set precision=bf16-m", "--set precision=bf16-mixed"),
+    ("trainctl sweep job.json --matrix precision=32-true,bf16-m", "=32-true,bf16-mixed"),
+    ("trainctl status --state running,succ", "--state running,succeeded"),
+    ("trainctl top --columns b", "--columns bsc"),
 )
 SECONDS = 30
 
