@@ -50,7 +50,7 @@ TEST_F(ResumeTest, GoesOnFromACheckpointBitForBit) {
   EXPECT_EQ(saving.Points("checkpoint_seconds").size(), 3u);
   EXPECT_TRUE(whole.Points("save_seconds").empty());
   EXPECT_EQ(saving.Points("save_seconds").size(), 1u);  // the last one's end was waited for
-  EXPECT_FALSE(fs::exists(Checkpoint(2)));  // keep_last is 2
+  EXPECT_FALSE(fs::exists(Checkpoint(2)));              // keep_last is 2
 
   plan_.job_id = "j2";
   plan_.job.checkpoint = {.resume_from = Checkpoint(4).string()};
