@@ -23,6 +23,8 @@ constexpr size_t kMaxKnown =
     4096;  // ranks whose segments are remembered; beyond it all are forgotten and scanned again
 constexpr int64_t kMostJobs = int64_t{1} << 53;  // no site gives more
 constexpr size_t kMaxSegments = 64;              // of one rank: many gaps make many small ones
+constexpr std::string_view kGapWords =
+    "\n[trainctl: ";  // how a mark that has room for words begins
 
 // The bytes written; fewer than asked where the disk is full.
 int64_t WriteAll(int fd, std::string_view data) {
@@ -65,7 +67,7 @@ base::Status EachEntry(const std::string& folder, Visit visit) {
 
 std::string GapMark(int64_t bytes) {
   if (bytes <= 0) return "";
-  const std::string words = "\n[trainctl: " + std::to_string(bytes) +
+  const std::string words = std::string(kGapWords) + std::to_string(bytes) +
                             " bytes of this log are missing here: they were lost before they were "
                             "stored]\n";
   if (bytes >= static_cast<int64_t>(words.size())) return words;
@@ -250,7 +252,8 @@ void LogFiles::DropOldest(const job::RankKey& key, Segments* segments) {
   }
 }
 
-// A file that was cut or deleted by somebody is a gap as any other.
+// A file that was cut or deleted by somebody is a gap as any other, also if this happened before
+// the start. What lies before the first segment is no gap: the oldest ones go.
 base::Result<LogFiles::Piece> LogFiles::Read(const job::RankKey& key, int64_t offset,
                                              int64_t max_bytes) {
   const base::Result<Segments*> found = Find(key);
@@ -271,6 +274,9 @@ base::Result<LogFiles::Piece> LogFiles::Read(const job::RankKey& key, int64_t of
   if (n == 0) return Piece{GapMark(segment->End() - from), segment->End()};
   piece.data.resize(n);
   piece.next_offset = from + n;
+  const bool is_behind_gap = offset < segment->offset && segment != segments.begin();
+  if (is_behind_gap && !kGapWords.starts_with(piece.data.substr(0, kGapWords.size())))
+    return Piece{GapMark(segment->offset - offset), segment->offset};
   return piece;
 }
 

@@ -178,6 +178,29 @@ TEST(LogFiles, AFileThatWasCutOrDeletedIsAGap) {
   EXPECT_EQ(ReadAll(logs), GapMark(500) + GapMark(500) + block + later);
 }
 
+TEST(LogFiles, AFileThatWasCutOrDeletedBeforeTheStartIsAGap) {
+  const std::string block(500, 'x');
+  for (const int64_t left : {-1, 0, 200}) {
+    const rpc_test::TemporaryFolder folder;
+    const std::string middle = folder.path() + "/j7/1/3.500.log";
+    const LogFiles::Bounds bounds{.rank_bytes = 100'000, .segment_bytes = 1};
+    LogFiles before(folder.path(), bounds);
+    for (int64_t i = 0; i < 3; ++i) ASSERT_TRUE(before.Append(kRank, 500 * i, block).ok());
+    // One that the worker lost is marked already.
+    ASSERT_TRUE(before.Append(kRank, 2000, block, 1500).ok());
+    if (left == -1) std::filesystem::remove(middle);
+    if (left >= 0) std::filesystem::resize_file(middle, left);
+    LogFiles logs(folder.path(), bounds);
+    const std::string kept = block.substr(0, std::max<int64_t>(left, 0));
+    const std::string all = block + kept + GapMark(500 - std::ssize(kept)) + block;
+    EXPECT_EQ(ReadAll(logs), all + GapMark(500) + block) << left;
+    std::filesystem::remove(folder.path() + "/j7/1/3.log");
+    LogFiles without_first(folder.path(), bounds);
+    EXPECT_TRUE(ReadAll(without_first).ends_with(block + GapMark(500) + block));
+    EXPECT_EQ(ReadAll(without_first).find("[trainctl"), left > 0 ? 201u : 501u) << "the oldest go";
+  }
+}
+
 // As people and logrotate's copytruncate do it.
 TEST(LogFiles, WhatIsWrittenAfterTheLastFileWasCutOrDeletedLiesBehindTheGap) {
   const std::string block(1000, 'x'), later(500, 'y');
