@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 from cluster import TOP, ClusterTest, tiny_job
+from small_disk import fill, small_disk
 
 # HTTP/2's names.
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -165,31 +166,19 @@ class FullDisk(ClusterTest):
     def up(self):
         folder = self.dir / "coordinator"
         if not folder.exists():
-            folder.mkdir()
-            mounted = subprocess.run(
-                ["mount", "-t", "tmpfs", "-o", "size=8m", "none", folder], capture_output=True
-            )
-            if mounted.returncode != 0:
-                self.skipTest("no small disk can be mounted here")
-            self.addCleanup(subprocess.run, ["umount", "-l", folder], check=True)
+            small_disk(self, folder)
         super().up()
-
-    def fill(self):
-        filler = self.dir / "coordinator" / "filler"
-        with open(filler, "wb", buffering=0) as out, self.assertRaises(OSError):
-            while True:
-                out.write(bytes(4096))
-        return filler
 
     def test_nothing_is_accepted_that_was_not_stored_and_it_goes_on_when_there_is_space(self):
         coordinator = self.process("traincoordinator")
         self.assertEqual(self.run_job(tiny_job())[0], 0)
-        filler = self.fill()
+        filler = fill(self.dir / "coordinator")
         accepted = 1
         while (submitted := self.trainctl("submit", self.write_job(tiny_job()))).returncode == 0:
             accepted += 1
             self.assertLess(accepted, 20)
         self.assertIn("full", submitted.stderr)
+        self.assertIn("the coordinator could not store", self.trainctl("status").stdout)
         self.assertEqual(len(self.json("status")["jobs"]), accepted)
         filler.unlink()
         self.eventually(
@@ -198,6 +187,7 @@ class FullDisk(ClusterTest):
             lambda: self.trainctl("submit", self.write_job(tiny_job(name="last"))).returncode == 0,
         )
         self.assertEqual(self.trainctl("wait", "last").returncode, 0)
+        self.assertNotIn("could not store", self.trainctl("status").stdout)
         self.assertEqual(self.process("traincoordinator"), coordinator)
 
 

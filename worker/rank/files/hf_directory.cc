@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "common/base/error_number.h"
 #include "common/base/file.h"
 #include "common/base/regular_file.h"
 #include "common/base/saved_folder.h"
@@ -57,8 +58,8 @@ base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& fro
     const std::string name(companion);
     if (!HasFile(from, name)) continue;
     if (const std::error_code error = CopyWhole(from + "/" + name, to + "/" + name)) {
-      return base::Error{base::Code::kIo, "cannot copy '" + from + "/" + name + "' to '" + to +
-                                              "': " + error.message()};
+      return base::OsError("cannot copy '" + from + "/" + name + "' to '" + to + "'",
+                           error.value());
     }
     copied.push_back(name);
   }

@@ -3,6 +3,7 @@
 
 #include "common/rank/rank_plan.h"
 #include "worker/rank/ops/parameters.h"
+#include "worker/rank/process/commands.h"
 #include "worker/rank/process/rank_context.h"
 #include "worker/rank/strategy/strategy.h"
 
@@ -16,8 +17,9 @@ bool SavesResult(const job::JobSpec& job);
 void CheckOutput(const job::RankPlan& plan);
 
 // By output.save: the adapter alone, or the model, with adapters merged in. Rank 0 writes, and
-// reports what and how long. Collective. Throws RunFailure.
+// reports what. Where its disk is full it waits for room (room_wait.h) and writes all anew.
+// Collective. Throws RunFailure.
 void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
-                strategy::Strategy& strategy);
+                strategy::Strategy& strategy, const Commands& commands);
 
 }  // namespace trainctl::train

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "common/base/error_number.h"
+
 namespace trainctl::train {
 
 void TensorFile::Declare(const std::string& name, std::vector<int64_t> shape) {
@@ -39,8 +41,7 @@ base::Status TensorFile::Finish() {
 base::Status MakeFolder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error)
-    return base::Error{base::Code::kIo, "cannot make output.dir " + path + ": " + error.message()};
+  if (error) return base::OsError("cannot make output.dir " + path, error.value());
   return base::Ok{};
 }
 

@@ -383,7 +383,7 @@ job::RankOutcome RankRun::Run() {
   if (checkpointer_) checkpointer_->Finish();
   if (saves_result) {
     state_.phase.work = job::Work::kSaving;
-    SaveResult(rank, model_->parameters(), strategy);
+    SaveResult(rank, model_->parameters(), strategy, commands_);
   }
   if (rank.leads() && (checkpointer_ || saves_result)) {
     reporter_.Record(job::Metric::kSaveSeconds, 0,
