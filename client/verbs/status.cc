@@ -62,16 +62,22 @@ std::string JobsInView(const std::vector<v1::JobView>& views, int64_t now,
          ", for which the terminal is not high enough\n";
 }
 
-// "host-a: 2 of 4 devices busy, 1 lost", one a host.
+// "host-a: 2 of 4 devices busy, 1 lost", one a host; before them what keeps the coordinator itself.
 std::string HostsText(const v1::ListResponse& response) {
   std::map<std::string, WorkerCounts> hosts;
   for (const v1::WorkerView& worker : response.workers()) hosts[worker.host()].Add(worker);
   std::string text;
+  if (!response.store_trouble().empty()) {
+    text =
+        "the coordinator could not store what it heard last, and accepts nothing until it can: " +
+        response.store_trouble() + "\n";
+  }
   for (const auto& [name, host] : hosts) {
     text += name + ": " + std::to_string(host.busy) + " of " + Plural(host.devices, "device") +
             " busy" + host.TroubleText("not free") + "\n";
   }
-  return text.empty() ? "no workers: jobs stay queued until a trainworker registers\n" : text;
+  if (hosts.empty()) text += "no workers: jobs stay queued until a trainworker registers\n";
+  return text;
 }
 
 class Status : public Verb {

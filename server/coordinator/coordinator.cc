@@ -134,6 +134,7 @@ void Coordinator::Commit() {
     if (!stored) return Fail(stored.error());
     LogEvents(batch_.rows, parts_.log);
     NoteEnds();
+    store_trouble_.clear();
   }
   batch_ = {};
   held_rows_ = 0;
@@ -152,6 +153,7 @@ void Coordinator::NoteEnds() {
 
 void Coordinator::Fail(const base::Error& error) {
   parts_.log.Error("not_stored", {{"error", error.message}});
+  store_trouble_ = error.message;
   stale_ = true;
   batch_ = {};
   effects_.clear();

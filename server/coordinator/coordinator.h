@@ -233,6 +233,8 @@ class Coordinator {
   const RecentLoads& loads() const { return loads_; }
   const RecentEnds& ends() const { return ends_; }
   int64_t clock_jumps() const { return clock_watch_.jumps(); }  // since it started
+  // Why the last commit failed; empty: it did not.
+  const std::string& store_trouble() const { return store_trouble_; }
   LogFiles& logs() { return parts_.logs; }
   ChangeFeed& job_changes() { return job_changes_; }  // flushed every kFlushPeriod
   ChangeFeed& log_changes() { return log_changes_; }  //
@@ -318,6 +320,7 @@ class Coordinator {
   Parts parts_;
   core::State state_;
   bool stale_ = false;  // the state must be loaded again before the next event
+  std::string store_trouble_;
   std::vector<Queued> queue_;
   bool drain_posted_ = false;
   base::SteadyMicros thins_next_ = 0;

@@ -63,6 +63,7 @@ v1::ListResponse EncodeList(const coordinator::Coordinator& coordinator,
   for (store::StoredJob& job : jobs)
     *response.add_jobs() = EncodeJob(coordinator::Snapshot(coordinator, std::move(job)));
   AddWorkers(coordinator, response.mutable_workers());
+  response.set_store_trouble(coordinator.store_trouble());
   return response;
 }
 
