@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/estimate/memory_activations.h"
+#include "common/estimate/memory_reference.h"
 #include "common/estimate/memory_state.h"
 #include "common/estimate/memory_step.h"
 
@@ -38,8 +39,8 @@ int64_t GatheredInForward(const MemorySetting& s) {
 int64_t PeakOfValidation(const MemorySetting& s) {
   const int64_t of_step = PeakOfStep(s);
   if (s.model.image) return of_step;  // encoders have work of their own
-  const int64_t block = BlockInForward(s) + BlockWork(s);
-  const int64_t head = 2 * HiddenBytes(s) + HeadWork(s);
+  const int64_t block = s.is_reference ? ReferenceBlockForward(s) : BlockInForward(s);
+  const int64_t head = s.is_reference ? ReferenceHeadForward(s) : 2 * HiddenBytes(s) + HeadWork(s);
   return std::min(of_step, RowBytes(s) + std::max(block, head) + GatheredInForward(s));
 }
 

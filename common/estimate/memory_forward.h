@@ -19,7 +19,7 @@ int64_t BlockInForward(const MemorySetting& setting);
 int64_t GatheredInForward(const MemorySetting& setting);
 
 // Of a micro batch of validation rows, beside weights, optimizer and what is beside the model: at
-// most what a step of such rows takes. The loss counts as much as its backward.
+// most what a step of such rows takes. The fused loss counts as much as its backward.
 int64_t PeakOfValidation(const MemorySetting& setting);
 
 }  // namespace trainctl::job

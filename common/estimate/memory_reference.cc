@@ -14,6 +14,7 @@ constexpr int64_t kEightBitPiece = 1 << 20;  // worker/rank/optim/adamw_8bit.cc
 
 // fp32 temporaries alive at once, in elements.
 constexpr int64_t kLoss = 2;          // of a logit
+constexpr int64_t kLossForward = 1;   // of a logit, where no gradient is made
 constexpr int64_t kSwiGlu = 8;        // of an FFN element: sigmoid, silu and six of one expression
 constexpr int64_t kNormBackward = 6;  // of a hidden element: unit, weighted and four of one
 constexpr int64_t kDequantize = 3;    // of a 4-bit code: its index, its value, the scaled value
@@ -140,6 +141,70 @@ int64_t UnpackedForward(const Sizes& z) {
   return z.e * UnpackedOf(z).all + Unpacking(z) + z.Kept(z.ffn - z.hidden);
 }
 
+int64_t HeadRows(const MemorySetting& s) { return std::min(s.positions, kHeadChunkRows); }
+
+// A chunk's logits, with so many fp32 temporaries of each.
+int64_t LossOfHead(const Sizes& z, int64_t temporaries) {
+  return HeadRows(z.s) * z.s.model.vocab * (z.e + kFp32Bytes * temporaries + z.wide_input);
+}
+
+// A chunk's logits, and the operands and the result of a product with the head's matrix.
+int64_t ProductsOfHead(const Sizes& z) {
+  if (z.wide_operand == 0) return 0;
+  const int64_t rows = HeadRows(z.s), vocab = z.s.model.vocab;
+  return rows * vocab * z.e + z.wide_operand * (rows * vocab + rows * z.hidden + vocab * z.hidden) +
+         kBf16Bytes * rows * z.hidden;
+}
+
+// A block's forward that saves nothing, by its parts: what each holds beyond all that the block
+// saves for a backward. Of an adapter that is its product with the output's width.
+
+// Of q's and k's heads before their norms, while the attention is at work.
+int64_t HeadNormCopies(const Sizes& z) { return z.s.model.head_norms ? z.Kept(z.q + z.kv) : 0; }
+
+// The first norm and its matrix: what is behind them is not there yet.
+int64_t QkvForward(const Sizes& z) {
+  const int64_t qkv = z.q + 2 * z.kv, later = z.Kept(z.q + z.hidden + z.up) + HeadNormCopies(z);
+  const int64_t norm = z.n * z.hidden * (2 * kFp32Bytes + z.wide_input);
+  return Unpacking(z) + z.Kept(z.hidden) + std::max(norm, z.Product(z.hidden, qkv)) - later;
+}
+
+// Norms of heads, rotation, then the attention itself, which CPUs compute in fp32, with keys and
+// values repeated for each head.
+int64_t AttentionForward(const Sizes& z) {
+  const int64_t later = z.Kept(z.hidden + z.up);
+  const int64_t of_norm =
+      z.s.model.head_norms ? z.n * z.q * (2 * kFp32Bytes + z.wide_input + z.e) : 0;
+  const int64_t rotation = z.n * (z.q + z.kv) * (2 * kFp32Bytes + z.wide_input);
+  int64_t attention = z.s.WindowPieceBytes();
+  if (z.s.is_cpu && z.q != z.kv) attention += z.Wide(2 * z.q);
+  if (z.wide_operand != 0) attention += z.Wide(2 * z.q + 2 * z.kv);
+  return std::max({of_norm, rotation, z.Kept(z.q) + attention}) - z.Kept(z.q) - later;
+}
+
+// The second norm and the FFN's first layer, whose output counts as saved. A ReLU makes another.
+int64_t FfnBeginForward(const Sizes& z) {
+  const int64_t norm = z.n * z.hidden * (2 * kFp32Bytes + z.wide_input) - z.Kept(z.up);
+  const int64_t adapter = z.s.job.lora ? z.Wide(z.ffn + z.s.job.lora->r) : 0;
+  const int64_t relu = z.s.units.gates ? 0 : z.Kept(z.ffn);
+  return z.Kept(z.hidden) + std::max({norm, z.Product(z.hidden, z.up), adapter, relu}) -
+         HeadNormCopies(z);
+}
+
+// SwiGLU in fp32, of whose narrower inputs copies are made, and then the last matrix.
+int64_t FfnEndForward(const Sizes& z) {
+  const int64_t swiglu =
+      z.s.units.gates
+          ? z.Wide(2 * z.ffn) + (z.wide_input == 0 ? 0 : z.Wide(2 * z.ffn) + z.Kept(z.ffn))
+          : 0;
+  const int64_t adapter = z.s.job.lora ? z.Wide(z.hidden + z.s.job.lora->r) : 0;
+  const int64_t product =
+      z.wide_operand == 0 ? 0 : z.Product(z.ffn, z.hidden) + z.Wide(z.hidden);  // and the residual
+  const int64_t matrix =
+      (z.s.units.gates ? z.Kept(z.ffn) : 0) + z.Kept(z.hidden) + std::max(product, adapter);
+  return std::max(swiglu, matrix) - HeadNormCopies(z);
+}
+
 // States in 8 bits, a piece at a time: those in fp32, and what decodes, applies or encodes one.
 int64_t EightBitWork(const MemorySetting& s, int64_t elements) {
   constexpr int64_t kAlongside = 2;
@@ -159,15 +224,7 @@ int64_t ReferenceBlockWork(const MemorySetting& s) {
 
 int64_t ReferenceHeadWork(const MemorySetting& s) {
   const Sizes z{.s = s};
-  const int64_t rows = std::min(s.positions, kHeadChunkRows), vocab = s.model.vocab;
-  const int64_t loss = rows * vocab * (z.e + kFp32Bytes * kLoss + z.wide_input);
-  // The logits, and the operands and the result of a product with the head's matrix.
-  const int64_t products =
-      z.wide_operand == 0
-          ? 0
-          : rows * vocab * z.e +
-                z.wide_operand * (rows * vocab + rows * z.hidden + vocab * z.hidden) +
-                kBf16Bytes * rows * z.hidden;
+  const int64_t rows = HeadRows(s), vocab = s.model.vocab;
   // The gradient of the matrix is added to that of earlier micro steps.
   const bool adds = z.wide_operand != 0 && s.accumulates && s.storage_bytes == kBf16Bytes &&
                     !IsFrozen(s.job, ModelPart::kLanguage) && !s.job.lora;
@@ -176,7 +233,19 @@ int64_t ReferenceHeadWork(const MemorySetting& s) {
                  z.wide_operand * (rows * vocab + rows * z.hidden + vocab * z.hidden) +
                  kBf16Bytes * vocab * z.hidden
            : 0;
-  return 2 * HiddenBytes(s) + std::max({loss, products, weight, z.Norm()});
+  return 2 * HiddenBytes(s) + std::max({LossOfHead(z, kLoss), ProductsOfHead(z), weight, z.Norm()});
+}
+
+int64_t ReferenceBlockForward(const MemorySetting& s) {
+  const Sizes z{.s = s};
+  const int64_t adapters = s.job.lora ? z.Kept(s.job.lora->r * s.units.block_adapters) : 0;
+  return BlockActivations(s) - adapters + z.e * UnpackedOf(z).all +
+         std::max({QkvForward(z), AttentionForward(z), FfnBeginForward(z), FfnEndForward(z)});
+}
+
+int64_t ReferenceHeadForward(const MemorySetting& s) {
+  const Sizes z{.s = s};
+  return 2 * HiddenBytes(s) + std::max({LossOfHead(z, kLossForward), ProductsOfHead(z), z.Norm()});
 }
 
 int64_t ReferenceEmbeddingWork(const MemorySetting& s) {

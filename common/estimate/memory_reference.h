@@ -17,6 +17,10 @@ int64_t ReferenceBlockWork(const MemorySetting& setting);
 // The most that the head's backward holds beyond AllActivations.
 int64_t ReferenceHeadWork(const MemorySetting& setting);
 
+// The most that a forward holds that saves nothing: of a block, and of the head with its loss.
+int64_t ReferenceBlockForward(const MemorySetting& setting);
+int64_t ReferenceHeadForward(const MemorySetting& setting);
+
 // While the embedding's gradient is made.
 int64_t ReferenceEmbeddingWork(const MemorySetting& setting);
 

@@ -142,6 +142,34 @@ class Prediction(ClusterTest):
             {f"{name}, 1024": {**rows, **METHODS_OF_FAMILIES[name]} for name in METHODS_OF_FAMILIES}
         )
 
+    def test_of_validation_rows_longer_than_what_trains(self):
+        """An evaluation's forward holds the most then, of several shapes of models."""
+        short, long = self.dir / "short.jsonl", self.dir / "long.jsonl"
+        short.write_text('{"text": "one two three"}\n' * 8)
+        long.write_text(json.dumps({"text": "one two three " * 150}) + "\n")
+        rows = {
+            "data": {"path": str(short), "format": "text", "val_path": str(long)},
+            "model__init": "random",
+            "train__micro_batch_size": 1,
+            "train__global_batch_size": 1,
+            "train__max_seq_length": 1024,
+            "train__max_steps": 2,
+        }
+        shapes = {
+            **{name: FAMILIES[name] for name in ("Llama 3", "OPT", "Qwen 3")},
+            "a wide FFN": {"intermediate_size": 4096, "max_position_embeddings": 1024},
+            "a large vocabulary": {"vocab_size": 9000, "max_position_embeddings": 1024},
+            "many heads": {"num_attention_heads": 16, "head_dim": 64},
+        }
+        for shape, config in shapes.items():
+            model = {"model__path": self.model_like_tiny(shape, config)}
+            self.expect_near(
+                {
+                    f"{shape}, {name}": {**rows, **model, **changes}
+                    for name, changes in METHODS_OF_FAMILIES.items()
+                }
+            )
+
     def test_of_texts_that_hold_more_than_a_step(self):
         """Of prompts at an evaluation: one after the other, and together."""
         rows = self.dir / "rows.jsonl"
