@@ -169,7 +169,7 @@ int64_t QkvForward(const Sizes& z) {
   return Unpacking(z) + z.Kept(z.hidden) + std::max(norm, z.Product(z.hidden, qkv)) - later;
 }
 
-// Norms of heads, rotation, then the attention itself, which CPUs compute in fp32, with keys and
+// Norms of heads, rotation, then the attention itself. CPUs compute it in fp32, with keys and
 // values repeated for each head.
 int64_t AttentionForward(const Sizes& z) {
   const int64_t later = z.Kept(z.hidden + z.up);
