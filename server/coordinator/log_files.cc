@@ -252,8 +252,8 @@ void LogFiles::DropOldest(const job::RankKey& key, Segments* segments) {
   }
 }
 
-// A file that was cut or deleted by somebody is a gap as any other, also if this happened before
-// the start. What lies before the first segment is no gap: the oldest ones go.
+// A file that was cut or deleted by somebody is a gap as any other, whenever that was. What lies
+// before the first segment is no gap: the oldest ones go.
 base::Result<LogFiles::Piece> LogFiles::Read(const job::RankKey& key, int64_t offset,
                                              int64_t max_bytes) {
   const base::Result<Segments*> found = Find(key);
