@@ -50,10 +50,10 @@ TEST(HfDirectory, ADirectoryWithoutConfigIsNoModel) {
   EXPECT_EQ(CopyCompanionFiles(from.path(), to.path(), kType).error().code, base::Code::kNotFound);
 }
 
-TEST(HfDirectory, AMissingTargetIsAnErrorOfTheSystem) {
+TEST(HfDirectory, AMissingTargetIsNotFound) {
   const ScratchDirectory from;
   from.Write("config.json", "{}");
-  EXPECT_EQ(CopyCompanionFiles(from.path(), "/nowhere", kType).error().code, base::Code::kIo);
+  EXPECT_EQ(CopyCompanionFiles(from.path(), "/nowhere", kType).error().code, base::Code::kNotFound);
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ bool HasFile(const std::string& directory, const std::string& name);
 // directory, each under a temporary name first. Returns their names. Where config.json says the
 // type of the weights, it says `weights_type` in the copy (weights_type.h). If `from` is LitGPT's,
 // without a config.json, one is made of its model_config.yaml. Errors: kNotFound (no configuration
-// in `from`), kIo, kInvalid (ReadModelConfig's, or a broken config.json).
+// in `from`, no `to`), kIo, kExhausted (disk full), kInvalid (ReadModelConfig's, or a broken
+// config.json).
 base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& from,
                                                           const std::string& to,
                                                           std::string_view weights_type);
