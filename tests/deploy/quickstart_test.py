@@ -18,14 +18,23 @@ QUICKSTART = checkout.DEPLOY / "quickstart"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
 
 
+def installed(*what):
+    """Where deploy/setup puts it."""
+    printed = subprocess.run(
+        [checkout.DEPLOY / "setup", "--print", *what], check=True, capture_output=True, text=True
+    )
+    return pathlib.Path(printed.stdout.strip())
+
+
 def no_network(cache):
-    """The environment of a host with LibTorch and without a network. Nothing is cached but that."""
-    toolchain = subprocess.run(
-        [checkout.DEPLOY / "setup", "--print"], check=True, capture_output=True, text=True
-    ).stdout.strip()
+    """The environment of a host with LibTorch and Arrow's library, and without a network. Nothing
+    else is cached. (Without Arrow, build/ would be another one for the tests behind.)"""
+    arrow = installed("arrow")
+    (cache / "trainctl").mkdir(parents=True)
+    (cache / "trainctl" / arrow.name).symlink_to(arrow)
     return {
         **os.environ,
-        "TRAINCTL_TOOLCHAIN": toolchain,
+        "TRAINCTL_TOOLCHAIN": str(installed()),
         "XDG_CACHE_HOME": str(cache),
         "CCACHE_DIR": os.environ.get("CCACHE_DIR", str(CACHE / "ccache")),
         "PIP_INDEX_URL": "http://127.0.0.1:9/simple",  # the port named discard: nobody listens
@@ -43,7 +52,6 @@ class Quickstart(unittest.TestCase):
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.dir = folder / "a cluster"
         self.environment = no_network(folder / "cache")
-        (folder / "cache").mkdir()
         self.addCleanup(self.down)
 
     def down(self):
