@@ -178,6 +178,12 @@ TEST(OwnTemplate, WhatStandsAroundTheTurnsTells) {
             "{% for message in loop_messages %}" +
             turn + "{% endfor %}",
         default_system + kLlama3, kLlama3 + std::string("{{ eos_token }}"),
+        R"({{ '<|start_header_id|>system<|end_header_id|>\n\nYou are Hermes.<|eot_id|>' }})" +
+            std::string(kLlama3),
+        R"({{ '<|start_header_id|>system<|end_header_id|>\n\n' }}{{ 'Help.' }})" +
+            std::string(kLlama3),
+        R"({{ '[INST] Help. [/INST]' }})" + std::string(kMistralV1),
+        R"({{ '<|system|>\nYou are Hermes.' + eos_token }})" + std::string(kZephyr),
         default_system + kMistralV3, kMistralV1 + std::string("{{ eos_token }}"),
         "{% if true %}" + std::string(kMistralV1), kZephyr + std::string("{{ eos_token }}")}) {
     EXPECT_FALSE(RecognizeTemplate(jinja, kTexts)) << jinja;

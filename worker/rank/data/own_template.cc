@@ -1,6 +1,7 @@
 #include "worker/rank/data/own_template.h"
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -19,6 +20,7 @@ constexpr size_t kMaxTemplateBytes = 1 << 20;
 constexpr size_t kMaxTokenizerConfigBytes = 64 << 20;
 constexpr size_t kLongestMark = 16;
 constexpr char kDates[] = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n";
+constexpr char kSystemHeader[] = "'<|start_header_id|>system<|end_header_id|>\n\n";
 constexpr char kDateNote[] = "the chat template writes 'Today Date: 26 Jul 2024' in each row";
 constexpr char kTodayNote[] = "; transformers would write today's date";
 
@@ -55,6 +57,38 @@ const std::vector<std::string> kThinkingSets = {"ns", "index", "content", "reaso
 
 bool IsAmong(const std::vector<std::string>& known, std::string_view one) {
   return std::ranges::find(known, one) != known.end();
+}
+
+// What literals name beside marks as <|…|> and […]: members, roles, and what tools' calls have.
+const std::vector<std::string> kNames = {"role",      "content", "system",  "user", "assistant",
+                                         "name",      "id",      "call",    "type", "function",
+                                         "arguments", "tool",    "results", "calls"};
+
+// Words of an expression's literals that are none of these.
+std::vector<std::string> OwnWords(std::string_view expression) {
+  std::vector<std::string> words;
+  std::string word;
+  const auto end_word = [&] {
+    if (!word.empty() && !IsAmong(kNames, word)) words.push_back(word);
+    word.clear();
+  };
+  bool is_literal = false;
+  for (size_t at = 0; at < expression.size(); ++at) {
+    const std::string_view rest = expression.substr(at);
+    const size_t mark = rest.starts_with("<|")  ? rest.find("|>")
+                        : rest.starts_with('[') ? rest.find(']')
+                                                : std::string_view::npos;
+    const auto byte = static_cast<unsigned char>(rest.front());
+    if (is_literal && (std::isalpha(byte) != 0 || byte >= 0x80)) {
+      word += rest.front();
+      continue;
+    }
+    end_word();
+    if (byte == '\'') is_literal = !is_literal;
+    if (is_literal && mark < rest.find('\'', 1)) at += mark;
+  }
+  end_word();
+  return words;
 }
 
 class TemplateReader {
@@ -124,6 +158,18 @@ class TemplateReader {
            std::ranges::all_of(outline_.sets, is_named);
   }
 
+  // Nothing that is written or set has words but such.
+  bool HasWordsBut(const std::vector<std::string>& known) const {
+    for (const auto* expressions : {&outline_.writes, &outline_.sets}) {
+      for (const std::string& expression : *expressions) {
+        const std::vector<std::string> words = OwnWords(expression);
+        if (!std::ranges::all_of(words, [&](const auto& word) { return IsAmong(known, word); }))
+          return true;
+      }
+    }
+    return false;
+  }
+
   // A system turn that is written before the others is left out there.
   bool SaysSystemOnce() const {
     return !IsAmong(outline_.writes, kImStartWrites[1]) || Has("not loop.first");
@@ -163,9 +209,12 @@ class TemplateReader {
         Has("bos_token");
     if (!is_known || Has("<think>") || Has("eos_token")) return std::nullopt;
     ChatForm form = NamedChatForm(ChatTemplate::kLlama3, texts_);
-    if (!Has("Cutting Knowledge Date")) return form;
-    if (!Has("Cutting Knowledge Date: December 2023\n") || !Has("'26 Jul 2024'"))
-      return std::nullopt;
+    if (!Has("Cutting Knowledge Date")) return HasWordsBut({}) ? std::nullopt : std::optional(form);
+    const bool is_dated = Has("Cutting Knowledge Date: December 2023\n") && Has("'26 Jul 2024'");
+    const size_t begun = outline_.text.find(kSystemHeader);
+    const bool says_more = begun != std::string::npos &&
+                           outline_.text[begun + std::string_view(kSystemHeader).size()] != '\'';
+    if (!is_dated || says_more) return std::nullopt;
     form.default_system = "";
     form.system_preface = kDates;
     form.note = std::string(kDateNote) + (Has("strftime_now") ? kTodayNote : "");
@@ -182,7 +231,7 @@ class TemplateReader {
   }
 
   std::optional<ChatForm> ReadMistral() const {
-    if (Has("<<SYS>>") || Has("[SYSTEM_PROMPT]")) return std::nullopt;
+    if (Has("<<SYS>>") || Has("[SYSTEM_PROMPT]") || HasWordsBut({})) return std::nullopt;
     ChatForm form = NamedChatForm(ChatTemplate::kMistral, texts_);
     form.user = {LiteralWith("[INST]"), LiteralWith("[/INST]")};
     if (form.user.before.empty() || form.user.after.empty()) return std::nullopt;
@@ -207,7 +256,7 @@ class TemplateReader {
       if (!Has("'<|" + std::string(role) + "|>\n'+message['content']+eos_token")) return {};
     }
     ChatForm form = NamedChatForm(ChatTemplate::kZephyr, texts_);
-    if (Has("bos_token")) return std::nullopt;
+    if (Has("bos_token") || HasWordsBut({})) return std::nullopt;
     if (Has("eos_token}}\n")) return form;
     for (TurnForm* turn : {&form.system, &form.user, &form.assistant}) turn->after = texts_.eos;
     return form;
@@ -220,8 +269,11 @@ class TemplateReader {
     if (Has("bos_token") && !BeginsWithBos()) return std::nullopt;
     ChatForm form =
         NamedChatForm(ChatTemplate::kAlpaca, texts_, Has("bos_token") ? texts_.bos : "");
-    if (!Has("Below is an instruction")) form.default_system.reset();
-    return form;
+    if (!Has("Below is an instruction")) {
+      form.default_system.reset();
+      return HasWordsBut({"Instruction", "Response"}) ? std::nullopt : std::optional(form);
+    }
+    return form.default_system && Has(*form.default_system) ? std::optional(form) : std::nullopt;
   }
 
   const JinjaOutline outline_;
