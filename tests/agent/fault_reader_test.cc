@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "common/job/device_fault.h"
 
 namespace trainctl::agent {
@@ -16,6 +18,44 @@ struct NvmlSays {
   int pages_error = kNvmlNotSupported;
 };
 NvmlSays says;
+// Of the driver's queue of events; only what was asked for comes into it.
+struct EventQueue {
+  bool is_made = false;
+  unsigned long long supported = kNvmlXidEvent | kNvmlDoubleBitEvent;
+  unsigned long long asked_for = 0;
+  std::deque<NvmlEventData> events;
+
+  void Happens(unsigned long long type, unsigned long long data) {
+    if ((asked_for & type) != 0) events.push_back({.type = type, .data = data});
+  }
+};
+EventQueue queue;
+
+int CreateEvents(NvmlEventSet* set) {
+  *set = &queue;
+  queue.is_made = true;
+  return kNvmlSuccess;
+}
+int SupportedEvents(NvmlDevice, unsigned long long* types) {
+  *types = queue.supported;
+  return kNvmlSuccess;
+}
+int RegisterEvents(NvmlDevice, unsigned long long types, NvmlEventSet) {
+  queue.asked_for = types;
+  return (types & ~queue.supported) == 0 ? kNvmlSuccess : kNvmlNotSupported;
+}
+int WaitEvent(NvmlEventSet, NvmlEventData* event, unsigned timeout_ms) {
+  constexpr int kTimeout = 10;
+  EXPECT_EQ(timeout_ms, 0u) << "the worker's thread waits for no event";
+  if (queue.events.empty()) return kTimeout;
+  *event = queue.events.front();
+  queue.events.pop_front();
+  return kNvmlSuccess;
+}
+int FreeEvents(NvmlEventSet) {
+  queue.is_made = false;
+  return kNvmlSuccess;
+}
 
 int EccErrors(NvmlDevice, int, int, unsigned long long* count) {
   *count = says.ecc_errors;
@@ -34,9 +74,17 @@ class FaultReaderTest : public testing::Test {
  protected:
   FaultReaderTest() {
     says = {};
+    queue = {};
     functions_.ecc_errors = EccErrors;
     functions_.remapped_rows = RemappedRows;
     functions_.retired_pages_pending = RetiredPagesPending;
+  }
+  void HaveEvents() {
+    functions_.create_events = CreateEvents;
+    functions_.supported_events = SupportedEvents;
+    functions_.register_events = RegisterEvents;
+    functions_.wait_event = WaitEvent;
+    functions_.free_events = FreeEvents;
   }
   using Numbers = std::vector<int64_t>;
 
@@ -54,6 +102,40 @@ TEST_F(FaultReaderTest, OfWhatIsThereAtTheStartOnlyEccErrorsAreOldNews) {
   const GpuFaults second = reader.Read();
   EXPECT_EQ(second.xids, Numbers{job::kXidDoubleBitError});
   EXPECT_EQ(second.reset_pending, false);
+}
+
+TEST_F(FaultReaderTest, TheDriversEventsAreReadInTheirOrderAndOnce) {
+  HaveEvents();
+  {
+    FaultReader reader(functions_, nullptr);
+    EXPECT_TRUE(queue.is_made);
+    EXPECT_EQ(reader.Read().xids, Numbers());
+    queue.Happens(kNvmlXidEvent, 79);
+    queue.Happens(kNvmlXidEvent, 31);
+    queue.Happens(kNvmlXidEvent, 79);
+    queue.Happens(kNvmlDoubleBitEvent, 0);
+    says.ecc_errors = 1;  // the same error, told twice
+    EXPECT_EQ(reader.Read().xids, (Numbers{79, 31, job::kXidDoubleBitError}));
+    EXPECT_EQ(reader.Read().xids, Numbers());
+  }
+  EXPECT_FALSE(queue.is_made) << "the driver keeps nothing for who is gone";
+}
+
+TEST_F(FaultReaderTest, OnlyEventsThatTheGpuHasAreAskedFor) {
+  HaveEvents();
+  queue.supported = kNvmlXidEvent;
+  FaultReader reader(functions_, nullptr);
+  queue.Happens(kNvmlXidEvent, 13);
+  EXPECT_EQ(reader.Read().xids, Numbers{13});
+}
+
+TEST_F(FaultReaderTest, ManyEventsAreReadByAndBy) {
+  HaveEvents();
+  FaultReader reader(functions_, nullptr);
+  for (unsigned long long xid = 1; xid <= 100; ++xid) queue.Happens(kNvmlXidEvent, xid);
+  const size_t first = reader.Read().xids.size();
+  EXPECT_LT(first, 100u) << "one reading has an end";
+  EXPECT_EQ(first + reader.Read().xids.size(), 100u);
 }
 
 TEST_F(FaultReaderTest, AGpuIsLostAsOftenAsItCameBack) {
