@@ -34,6 +34,23 @@ def chat_template(name):
     return next(form["jinja"] for form in forms if form["template"] == name)
 
 
+def halve(path):
+    """The weights of a safetensors file, of fp32, are of fp16 from here on."""
+    data = path.read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    header, halves = json.loads(data[8 : 8 + size]), b""
+    for name, tensor in header.items():
+        if name == "__metadata__":
+            continue
+        begin, end = (8 + size + offset for offset in tensor["data_offsets"])
+        count = (end - begin) // 4
+        half = struct.pack(f"<{count}e", *struct.unpack(f"<{count}f", data[begin:end]))
+        tensor.update(dtype="F16", data_offsets=[len(halves), len(halves) + len(half)])
+        halves += half
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + halves)
+
+
 class Oracle(BesideTransformers):
     TRAINED = {
         "data__max_rows": 32,
@@ -76,6 +93,14 @@ class Oracle(BesideTransformers):
         after = self.asked(folder, range(ROWS))
         self.expect_learned(before, after)
         self.expect_equal(after, self.ours(folder, ROWS))
+
+    def test_weights_of_fp16_are_read_as_transformers_reads_them(self):
+        folder = self.dir / "half"
+        shutil.copytree(TINY, folder)
+        halve(folder / "model.safetensors")
+        theirs = self.asked(folder, range(ROWS))
+        self.expect_equal(theirs, self.ours(folder, ROWS))
+        self.assertNotEqual(theirs["losses"], self.asked(TINY, range(ROWS))["losses"])
 
     def test_an_adapter_is_pefts_and_merged_it_is_the_same(self):
         lora = {"lora": LORA, "optimizer": {"lr": 1e-2}}
