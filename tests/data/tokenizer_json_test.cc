@@ -113,6 +113,20 @@ TEST(TokenizerJson, MetaspaceSchemesDecideThePrefix) {
               ElementsAre(5, 0, 20, 5, 0));
 }
 
+// Mistral's v0.3 is of this form. The ids are those of the library "tokenizers".
+TEST(TokenizerJson, MetaspaceWithoutASplitMergesAcrossWords) {
+  const std::string vocab = R"({"a": 0, "▁": 1, "<unk>": 2, "a▁": 3, "▁a": 4})";
+  const auto encode = [&](const std::string& split) {
+    return Parse(TokenizerJson(vocab, R"(["a ▁", "▁ a"])",
+                               R"("pre_tokenizer": {"type": "Metaspace", "replacement": "▁",)"
+                               R"("prepend_scheme": "first", "split": )" +
+                                   split + "}"))
+        ->Encode("a a");
+  };
+  EXPECT_THAT(encode("true"), ElementsAre(4, 4));
+  EXPECT_THAT(encode("false"), ElementsAre(1, 3, 0));
+}
+
 TEST(TokenizerJson, SplitBehaviorsDecideWhereWordsEnd) {
   const auto split = [](const std::string& behavior, const std::string& more = "") {
     return R"("pre_tokenizer": {"type": "Split", "pattern": {"String": "b"}, "behavior": ")" +
