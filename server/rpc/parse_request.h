@@ -1,5 +1,4 @@
-// A request's bytes as its message, bounded before anything is made of them: an empty field of two
-// bytes may become a hundred of memory.
+// A request's bytes as its message, bounded before anything is made of them (field_count.h).
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -11,8 +10,6 @@
 #include "common/base/result.h"
 
 namespace trainctl::rpc {
-
-inline constexpr int kMaxRequestFields = 10'000;  // nested ones included
 
 // How many bytes a request of this RPC may have.
 int64_t MaxRequestBytes(std::string_view rpc);

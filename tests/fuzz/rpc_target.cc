@@ -1,5 +1,7 @@
 // Messages of clients, workers and coordinators, from protobuf to values. The first byte chooses
 // the message: its place in kDecoders.
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include <array>
 #include <string>
 
@@ -16,6 +18,7 @@
 #include "proto/trainctl.pb.h"
 #include "server/rpc/decode_question.h"
 #include "server/rpc/decode_submit.h"
+#include "server/rpc/field_count.h"
 #include "server/rpc/worker_messages.h"
 #include "tests/fuzz/targets.h"
 
@@ -24,9 +27,13 @@ namespace {
 
 using Decoder = bool (*)(std::string_view);
 
+// Its fields are counted first, as those of requests are.
 template <class Message, auto kDecode>
 bool Decode(std::string_view bytes) {
   Message message;
+  google::protobuf::io::ArrayInputStream counted(bytes.data(), static_cast<int>(bytes.size()));
+  if (!rpc::HasAtMostFields(&counted, message.GetDescriptor(), rpc::kMaxRequestFields))
+    return false;
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return false;
   wire::MakeTextValid(&message);
   return kDecode(message);
