@@ -57,12 +57,13 @@ TITLES = (
     *("GPU memory used", "GPU utilization", "GPU power", "CPU of the ranks"),
     "Host memory of the ranks",
 )
+MOST_CURVES = 128  # of a metric
 MOST_TIMES = 3  # the processor time of few points
 MOST_BYTES = 500_000
 
 
 class DashboardMillionTest(DashboardCase):
-    def fill(self, job, steps):
+    def fill(self, job, steps, all_series=SERIES):
         """These points are all that the job has, filled in while the coordinator is away."""
         self.process("traincoordinator").kill()
         number = int(job[1:])
@@ -73,7 +74,7 @@ class DashboardMillionTest(DashboardCase):
             old = "SELECT id FROM series WHERE job = ?"
             database.execute(f"DELETE FROM points WHERE series IN ({old})", [number])
             database.execute("DELETE FROM series WHERE job = ?", [number])
-            for name, rank, value in SERIES:
+            for name, rank, value in all_series:
                 made = database.execute(
                     "INSERT INTO series (job, name, rank, phase, attempt, latest_step, total,"
                     " count) VALUES (?, ?, ?, '', 1, ?, 0, ?)",
@@ -137,6 +138,19 @@ class DashboardMillionTest(DashboardCase):
         self.assertLess(site + page, MOST_TIMES * sum(of_few), "seconds of processors")
         self.assertLess(sent, MOST_BYTES)
         self.keep_picture("million")
+        self.expect_no_faults()
+
+    def test_curves_of_more_ranks_than_are_drawn_are_counted(self):
+        job = self.finished(tiny_job())
+        ranks = [("rank_cpu_percent", rank, f"{rank} + step") for rank in range(MOST_CURVES + 3)]
+        self.fill(job, FEW, ranks)
+        self.browser.open(f"{self.address}job?job={job}")
+        said = self.browser.wait(
+            "return document.querySelector('#curves figcaption span')?.textContent"
+        )
+        self.assertEqual(said, "3 more curves left out")
+        rows = "return document.querySelectorAll('#curves tbody tr').length"
+        self.assertEqual(self.browser.run(rows), MOST_CURVES)
         self.expect_no_faults()
 
 

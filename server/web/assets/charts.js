@@ -176,8 +176,9 @@ function stepsBetween(chart, axis, first, last) {
   return steps.length === 0 ? null : [steps[0], steps[steps.length - 1]];
 }
 
-// chart.draw(curves, {title, unit, log, smoothing, axis, marks, range}): curves are [{label,
-// points: [{x, y, step}], count}]; range: {x: [least, most], y: …}, else what the points need.
+// chart.draw(curves, {title, unit, log, smoothing, axis, marks, range, leftOut}): curves are
+// [{label, points: [{x, y, step}], count}]; range: {x: [least, most], y: …}, else what the points
+// need; leftOut: how many more there are.
 // onZoom(first, last): somebody dragged over these steps, or over their time.
 export function curveChart(place, title, onZoom = null) {
   const { figure, name, note, canvas, plot, showTable } = frame(place, title, "");
@@ -203,7 +204,8 @@ export function curveChart(place, title, onZoom = null) {
           format(Math.max(...all)), format(all[all.length - 1])];
       }));
       const last = curves.length === 1 ? values(curves[0]).pop() : undefined;
-      note.textContent = last === undefined ? "" : format(last);
+      const more = wanted.leftOut > 0 ? `${formatNumber(wanted.leftOut)} more curves left out` : "";
+      note.textContent = [last === undefined ? "" : format(last), more].filter(Boolean).join(", ");
       if (!canvas) return;
       const names = curves.map((curve) => curve.label).join(", ");
       canvas.setAttribute("aria-label",

@@ -183,7 +183,8 @@ function drawOne({ chart, series }) {
   };
   const curves = series.flatMap(
     (one) => curvesOf(one, wanted.axis, start, (curve) => label(one, curve)));
-  chart.draw(curves, { ...wanted, unit: series[0]?.unit });
+  const leftOut = series.reduce((sum, one) => sum + one.left_out, 0);
+  chart.draw(curves, { ...wanted, unit: series[0]?.unit, leftOut });
 }
 
 function drawAll() {
