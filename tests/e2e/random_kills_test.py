@@ -29,7 +29,7 @@ class Watch(threading.Thread):
     def __init__(self, test):
         super().__init__()
         self.test, self.faults, self.looks, self.answers = test, [], 0, 0
-        self.accepted, self.outcomes = [], {}
+        self.accepted, self.unanswered, self.outcomes = [], [], {}
         self.over = threading.Event()
 
     def run(self):
@@ -137,6 +137,7 @@ class RandomKills(ClusterTest):
                 answer = self.trainctl("submit", path, "-o", "json")
                 if answer.returncode == 0:
                     break
+                watch.unanswered.append(path.stem)
                 time.sleep(WATCH_SECONDS)
             watch.accepted.append(json.loads(answer.stdout)["id"])
             time.sleep(pause)
@@ -168,6 +169,14 @@ class RandomKills(ClusterTest):
             self.start_missing()
         return killed
 
+    def expect_no_job_twice(self, watch):
+        """Each submit made one job; one without an answer may have made its own."""
+        known = self.json("status", "-n", "1000")["jobs"]
+        names = [job["name"] for job in known]
+        self.assertEqual(len(names), len(set(names)), names)
+        others = [job["name"] for job in known if job["id"] not in watch.accepted]
+        self.assertLessEqual(set(others), set(watch.unanswered), f"seed {self.seed}")
+
     # ---- the test ----
 
     def test_whatever_is_killed_nothing_is_lost_and_nothing_is_doubled(self):
@@ -188,10 +197,11 @@ class RandomKills(ClusterTest):
         print(f"killed: {' '.join(killed)}\n{watch.looks} looks, {watch.answers} answers\n{ends}")
         self.assertEqual(watch.faults, [], f"seed {self.seed}")
         self.assertEqual(len(jobs), JOBS)
+        self.expect_no_job_twice(watch)
         self.assertGreater(watch.answers, KILLS)
         self.assertGreaterEqual(len(killed), KILLS // 2)
         succeeded = [job["id"] for job in jobs if job["outcome"] == "SUCCEEDED"]
-        self.assertTrue(succeeded, ends)
+        self.assertGreaterEqual(len(succeeded), JOBS // 2, ends)
         for job_id in succeeded:
             steps = [point["step"] for point in self.points(job_id, "loss")]
             self.assertEqual(steps, list(range(STEPS)), f"{job_id}, seed {self.seed}")
