@@ -142,7 +142,7 @@ class ExampleModel(unittest.TestCase):
             shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
         (self.deploy / "models/tiny").mkdir(parents=True)
         self.environment = no_network(self.folder / "cache")
-        (self.folder / "cache/trainctl").mkdir(parents=True)
+        (self.folder / "cache/trainctl").mkdir(parents=True, exist_ok=True)
         if not pathlib.Path(self.environment["TRAINCTL_TOOLCHAIN"], "bin/python3").exists():
             self.skipTest("deploy/setup has not been run")
 
