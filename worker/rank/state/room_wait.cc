@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <system_error>
 #include <thread>
+
+#include "common/base/writable_folder.h"
 
 namespace trainctl::train {
 namespace {
@@ -14,22 +14,22 @@ constexpr base::SteadyMicros kLongest = 3'600'000'000;
 constexpr base::SteadyMicros kUntilRetry = 30'000'000;
 constexpr auto kPause = std::chrono::milliseconds(250);
 
-int64_t FreeBytes(const std::string& folder) {
-  std::error_code error;
-  const std::filesystem::space_info disk = std::filesystem::space(folder, error);
-  return error ? 0 : static_cast<int64_t>(disk.available);
+// A disk that does not say has none.
+int64_t RoomIn(const std::string& folder) {
+  const base::Result<int64_t> bytes = base::FreeBytes(folder);
+  return bytes.ok() ? *bytes : 0;
 }
 
 }  // namespace
 
 bool RoomWait::Await(const base::Error& why, const std::string& folder, int64_t bytes) {
   if (give_up_at_ == 0) Begin(why);
-  const int64_t free_before = FreeBytes(folder);
+  const int64_t free_before = RoomIn(folder);
   const base::SteadyMicros retry_at = clock_.Steady() + kUntilRetry;
   while (!commands_.stop_requested() && clock_.Steady() < give_up_at_) {
     std::this_thread::sleep_for(kPause);
     reporter_.Phase(job::RunPhase::kSaving, 0, bytes);
-    const int64_t free_bytes = FreeBytes(folder);
+    const int64_t free_bytes = RoomIn(folder);
     if (free_bytes > std::max(free_before, bytes) || clock_.Steady() >= retry_at) return true;
   }
   return false;

@@ -65,7 +65,8 @@ void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
   RoomWait room(rank.reporter, commands, rank.clock);
   int64_t bytes = 0;
   const auto progress = [&](int64_t done, int64_t total) {
-    rank.reporter.Phase(job::RunPhase::kSaving, done, bytes = total);
+    bytes = total;
+    rank.reporter.Phase(job::RunPhase::kSaving, done, total);
   };
   Saved saved = TrySave(rank, table, strategy, progress);
   while (!AtEveryRank(saved.ok(), rank.comm, rank.device)) {
