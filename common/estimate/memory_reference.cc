@@ -46,6 +46,8 @@ struct Sizes {
   }
   // Beyond what is kept: RmsNormBackward's own.
   int64_t Norm() const { return n * hidden * (kFp32Bytes * kNormBackward + wide_input); }
+  // Of the norm itself: unit, and weighted.
+  int64_t NormForward() const { return n * hidden * (2 * kFp32Bytes + wide_input); }
 };
 
 // Whole 4-bit matrices of a block, in elements, as they are unpacked on the way back.
@@ -148,13 +150,17 @@ int64_t LossOfHead(const Sizes& z, int64_t temporaries) {
   return HeadRows(z.s) * z.s.model.vocab * (z.e + kFp32Bytes * temporaries + z.wide_input);
 }
 
-// A chunk's logits, and the operands and the result of a product with the head's matrix.
-int64_t ProductsOfHead(const Sizes& z) {
+// A chunk's logits, and a product in fp32 that they take part in: its operands and its result. Of
+// that a bf16 copy is made, of so many elements.
+int64_t ProductOfHead(const Sizes& z, int64_t result) {
   if (z.wide_operand == 0) return 0;
   const int64_t rows = HeadRows(z.s), vocab = z.s.model.vocab;
   return rows * vocab * z.e + z.wide_operand * (rows * vocab + rows * z.hidden + vocab * z.hidden) +
-         kBf16Bytes * rows * z.hidden;
+         kBf16Bytes * result;
 }
+
+// The one that gives hidden rows.
+int64_t HiddenOfHead(const Sizes& z) { return ProductOfHead(z, HeadRows(z.s) * z.hidden); }
 
 // A block's forward that saves nothing, by its parts: what each holds beyond all that the block
 // saves for a backward. Of an adapter that is its product with the output's width.
@@ -165,8 +171,8 @@ int64_t HeadNormCopies(const Sizes& z) { return z.s.model.head_norms ? z.Kept(z.
 // The first norm and its matrix: what is behind them is not there yet.
 int64_t QkvForward(const Sizes& z) {
   const int64_t qkv = z.q + 2 * z.kv, later = z.Kept(z.q + z.hidden + z.up) + HeadNormCopies(z);
-  const int64_t norm = z.n * z.hidden * (2 * kFp32Bytes + z.wide_input);
-  return Unpacking(z) + z.Kept(z.hidden) + std::max(norm, z.Product(z.hidden, qkv)) - later;
+  return Unpacking(z) + z.Kept(z.hidden) + std::max(z.NormForward(), z.Product(z.hidden, qkv)) -
+         later;
 }
 
 // Norms of heads, rotation, then the attention itself. CPUs compute it in fp32, with keys and
@@ -184,7 +190,7 @@ int64_t AttentionForward(const Sizes& z) {
 
 // The second norm and the FFN's first layer, whose output counts as saved. A ReLU makes another.
 int64_t FfnBeginForward(const Sizes& z) {
-  const int64_t norm = z.n * z.hidden * (2 * kFp32Bytes + z.wide_input) - z.Kept(z.up);
+  const int64_t norm = z.NormForward() - z.Kept(z.up);
   const int64_t adapter = z.s.job.lora ? z.Wide(z.ffn + z.s.job.lora->r) : 0;
   const int64_t relu = z.s.units.gates ? 0 : z.Kept(z.ffn);
   return z.Kept(z.hidden) + std::max({norm, z.Product(z.hidden, z.up), adapter, relu}) -
@@ -224,16 +230,11 @@ int64_t ReferenceBlockWork(const MemorySetting& s) {
 
 int64_t ReferenceHeadWork(const MemorySetting& s) {
   const Sizes z{.s = s};
-  const int64_t rows = HeadRows(s), vocab = s.model.vocab;
   // The gradient of the matrix is added to that of earlier micro steps.
-  const bool adds = z.wide_operand != 0 && s.accumulates && s.storage_bytes == kBf16Bytes &&
+  const bool adds = s.accumulates && s.storage_bytes == kBf16Bytes &&
                     !IsFrozen(s.job, ModelPart::kLanguage) && !s.job.lora;
-  const int64_t weight =
-      adds ? rows * vocab * z.e +
-                 z.wide_operand * (rows * vocab + rows * z.hidden + vocab * z.hidden) +
-                 kBf16Bytes * vocab * z.hidden
-           : 0;
-  return 2 * HiddenBytes(s) + std::max({LossOfHead(z, kLoss), ProductsOfHead(z), weight, z.Norm()});
+  const int64_t weight = adds ? ProductOfHead(z, s.model.vocab * z.hidden) : 0;
+  return 2 * HiddenBytes(s) + std::max({LossOfHead(z, kLoss), HiddenOfHead(z), weight, z.Norm()});
 }
 
 int64_t ReferenceBlockForward(const MemorySetting& s) {
@@ -245,7 +246,7 @@ int64_t ReferenceBlockForward(const MemorySetting& s) {
 
 int64_t ReferenceHeadForward(const MemorySetting& s) {
   const Sizes z{.s = s};
-  return 2 * HiddenBytes(s) + std::max({LossOfHead(z, kLossForward), ProductsOfHead(z), z.Norm()});
+  return 2 * HiddenBytes(s) + std::max({LossOfHead(z, kLossForward), HiddenOfHead(z), z.Norm()});
 }
 
 int64_t ReferenceEmbeddingWork(const MemorySetting& s) {
