@@ -6,6 +6,7 @@ import subprocess
 import unittest
 
 from cluster import BIN, ClusterTest, endless_job, tiny_job
+from small_disk import fill, small_disk
 
 
 class SameName(ClusterTest):
@@ -76,20 +77,11 @@ class UnfitWorker(ClusterTest):
     def up(self):
         folder = self.dir / "worker-0"
         if not folder.exists():
-            folder.mkdir()
-            mounted = subprocess.run(
-                ["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder], capture_output=True
-            )
-            if mounted.returncode != 0:
-                self.skipTest("no small disk can be mounted here")
-            self.addCleanup(subprocess.run, ["umount", "-l", folder], check=True)
+            small_disk(self, folder, mebibytes=2)
         super().up()
 
     def test_jobs_run_elsewhere_while_a_workers_disk_is_full(self):
-        filler = self.dir / "worker-0" / "filler"
-        with open(filler, "wb", buffering=0) as out, self.assertRaises(OSError):
-            while True:
-                out.write(bytes(4096))
+        filler = fill(self.dir / "worker-0")
         job_ids = [self.submit(tiny_job(name=f"tiny-{i}")) for i in range(4)]
         for job_id in job_ids:
             job = self.wait_for_end(job_id)

@@ -5,11 +5,11 @@ import os
 import subprocess
 
 
-def small_disk(test, folder):
-    """A disk of 8 MiB in the folder's place, until the test's end."""
+def small_disk(test, folder, mebibytes=8):
+    """Such a disk in the folder's place, until the test's end."""
     folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "none", folder], capture_output=True
+        ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "none", folder], capture_output=True
     )
     if mounted.returncode != 0:
         test.skipTest("no small disk can be mounted here")
