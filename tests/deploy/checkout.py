@@ -19,6 +19,20 @@ def readme_commands(heading, block=1):
     return re.findall(r"^```\n(.*?)^```", section, re.S | re.M)[block - 1].splitlines()
 
 
+def installed(*what):
+    """Where deploy/setup puts the toolchain, or what is named."""
+    printed = subprocess.run(
+        [DEPLOY / "setup", "--print", *what], check=True, capture_output=True, text=True
+    )
+    return pathlib.Path(printed.stdout.strip())
+
+
+def packages_of(*what):
+    """The folder of its Python packages."""
+    (packages,) = installed(*what).glob("lib/python3*/site-packages")
+    return packages
+
+
 def linked_libraries(program):
     """What ldd prints. One that failed tells why, and what it printed."""
     result = subprocess.run(["ldd", program], capture_output=True, text=True)

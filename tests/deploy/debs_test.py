@@ -15,14 +15,6 @@ JOB = """{"version": 1, "name": "long", "model": {"path": "/usr/share/trainctl/m
  "train": {"micro_batch_size": 2, "max_steps": 1000000, "epochs": 1000000}}"""
 
 
-def toolchain():
-    printed = subprocess.run(
-        [checkout.DEPLOY / "setup", "--print"], check=True, capture_output=True, text=True
-    )
-    [packages] = pathlib.Path(printed.stdout.strip()).glob("lib/python3*/site-packages")
-    return packages
-
-
 class Packages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -146,7 +138,7 @@ class Packages(unittest.TestCase):
         self.assertEqual(root.run("pidof", "trainworker", check=False).stdout, "")
 
     def give_libtorch(self, root):
-        packages = toolchain()
+        packages = checkout.packages_of()
         refused = root.run("trainworker-setup", "--from", "/usr", check=False)
         self.assertIn("holds no LibTorch", refused.stderr)
         for parent in packages.parents:

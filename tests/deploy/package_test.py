@@ -65,17 +65,6 @@ class Wheel(unittest.TestCase):
         cls.wheel = pathlib.Path(made.stdout.strip())
         cls.install()
 
-    @staticmethod
-    def toolchain_packages(*what):
-        printed = subprocess.run(
-            [checkout.DEPLOY / "setup", "--print", *what],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        (packages,) = pathlib.Path(printed.stdout.strip()).glob("lib/python3*/site-packages")
-        return packages
-
     @classmethod
     def install(cls):
         """The toolchain's packages are linked into a fresh environment: pip finds torch and pyarrow
@@ -84,7 +73,7 @@ class Wheel(unittest.TestCase):
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         (packages,) = environment.glob("lib/python3*/site-packages")
         for what in ([], ["arrow"]):
-            for entry in cls.toolchain_packages(*what).iterdir():
+            for entry in checkout.packages_of(*what).iterdir():
                 if not (packages / entry.name).exists():
                     (packages / entry.name).symlink_to(entry)
         cls.bin = environment / "bin"
@@ -190,8 +179,8 @@ class Wheel(unittest.TestCase):
             cwd="/",
             env={
                 **{"PATH": "/usr/bin:/bin", "HOME": str(home), "SEEN": str(seen)},
-                **{"TORCH": str(self.toolchain_packages()), "WHEEL": str(self.wheel)},
-                "ARROW": str(self.toolchain_packages("arrow")),
+                **{"TORCH": str(checkout.packages_of()), "WHEEL": str(self.wheel)},
+                "ARROW": str(checkout.packages_of("arrow")),
                 # The port named discard, where nobody listens: the tiny model stands in.
                 **{"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"},
                 **{"PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": ""},

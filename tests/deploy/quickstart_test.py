@@ -18,23 +18,15 @@ QUICKSTART = checkout.DEPLOY / "quickstart"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
 
 
-def installed(*what):
-    """Where deploy/setup puts it."""
-    printed = subprocess.run(
-        [checkout.DEPLOY / "setup", "--print", *what], check=True, capture_output=True, text=True
-    )
-    return pathlib.Path(printed.stdout.strip())
-
-
 def no_network(cache):
     """The environment of a host with LibTorch and Arrow's library, and without a network. Nothing
     else is cached. (Without Arrow, build/ would be another one for the tests behind.)"""
-    arrow = installed("arrow")
+    arrow = checkout.installed("arrow")
     (cache / "trainctl").mkdir(parents=True)
     (cache / "trainctl" / arrow.name).symlink_to(arrow)
     return {
         **os.environ,
-        "TRAINCTL_TOOLCHAIN": str(installed()),
+        "TRAINCTL_TOOLCHAIN": str(checkout.installed()),
         "XDG_CACHE_HOME": str(cache),
         "CCACHE_DIR": os.environ.get("CCACHE_DIR", str(CACHE / "ccache")),
         "PIP_INDEX_URL": "http://127.0.0.1:9/simple",  # the port named discard: nobody listens
