@@ -74,8 +74,9 @@ std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& 
   if (job.lane != Lane::kQueue) return std::nullopt;
   Ahead ahead = LookAhead(state, job, now);
   const std::optional<base::SteadyMicros> by_quota = ahead.quotas.StartOf(job);
-  if (!by_quota || TooManyFor(job, state, ahead.holds, ahead.quotas, now) > 0) return std::nullopt;
-  if (ahead.blocker != nullptr) return ForeseenStart(state, job, now);
+  if (TooManyFor(job, state, ahead.holds, ahead.quotas, now) > 0) return std::nullopt;
+  if (const auto start = ForeseenStart(state, job, now)) return start;
+  if (ahead.blocker != nullptr || !by_quota) return std::nullopt;
   const std::vector<ClassId> usable = UsableClasses(state, job);
   const bool is_kept_from =
       std::ranges::any_of(usable, [&](ClassId id) { return ahead.holds.KeptFrom(id, job) > 0; });

@@ -3,7 +3,9 @@
 // The queue's first jobs are gone through in their order. Each takes the devices that are free
 // first, by the ends that are expected. It gives them back after its longest run. Where it is not
 // known how long that is, or when it starts, nobody behind it counts on those devices. So it is
-// with exclusive jobs, which want whole hosts, and with those whose owner has a quota.
+// with exclusive jobs, which want whole hosts, and with those that want links.
+//
+// Whose quota has no room then waits until it has, by the same ends: jobs of others go past.
 #pragma once
 
 #include <optional>
