@@ -11,8 +11,6 @@
 namespace trainctl::coordinator {
 namespace {
 
-constexpr size_t kMaxRequestId = 128;
-
 base::Error NotStored() {
   return {base::Code::kUnavailable, "the coordinator can't store anything now: try later"};
 }
@@ -38,8 +36,6 @@ const core::LeaseRow* FindRequest(const core::State& state, const std::string& r
 
 void Coordinator::CreateLease(const NewLeaseRequest& request, const auth::Caller& caller,
                               LeaseAnswer answer) {
-  if (request.request_id.empty() || request.request_id.size() > kMaxRequestId)
-    return answer(base::Error{base::Code::kInvalid, "request_id: expected from 1 to 128 bytes"});
   Drain();
   if (stale_) return answer(NotStored());
   if (const core::LeaseRow* first = FindRequest(state_, request.request_id)) {

@@ -1,36 +1,10 @@
 // The calls about leases.
-#include <algorithm>
-
 #include "server/rpc/coordinator_service.h"
+#include "server/rpc/decode_lease.h"
 #include "server/rpc/unary_call.h"
 #include "server/views/encode_lease.h"
 
 namespace trainctl::rpc {
-namespace {
-
-constexpr int64_t kMostSeconds = int64_t{366} * 86'400;  // what is longer is refused by the policy
-
-base::Result<core::LeaseWish> DecodeWish(const v1::LeaseWish& wish) {
-  if (wish.start() < 0 || wish.seconds() < 0) {
-    return base::Error{base::Code::kInvalid, std::string("wish.") +
-                                                 (wish.start() < 0 ? "start" : "seconds") +
-                                                 ": expected no negative number"};
-  }
-  return core::LeaseWish{.devices = wish.devices(),
-                         .host = wish.host(),
-                         .model = wish.gpu_model(),
-                         .start = wish.start(),
-                         .length_us = std::min(wish.seconds(), kMostSeconds) * 1'000'000};
-}
-
-base::Result<coordinator::Coordinator::NewLeaseRequest> DecodeLease(
-    const v1::CreateLeaseRequest& request) {
-  const auto wish = DecodeWish(request.wish());
-  if (!wish) return wish.error();
-  return coordinator::Coordinator::NewLeaseRequest{request.request_id(), request.name(), *wish};
-}
-
-}  // namespace
 
 void CoordinatorService::CreateLease(UnaryCall& call, const v1::CreateLeaseRequest* request,
                                      v1::CreateLeaseResponse* response) {
@@ -69,14 +43,9 @@ void CoordinatorService::Leases(UnaryCall& call, const v1::LeasesRequest*,
 void CoordinatorService::ExtendLease(UnaryCall& call, const v1::ExtendLeaseRequest* request,
                                      v1::ExtendLeaseResponse* response) {
   AskLoop<core::LeaseRow>(
-      {call, request->name()},
-      [=]() -> base::Result<const v1::ExtendLeaseRequest*> {
-        if (request->seconds() >= 0) return request;
-        return base::Error{base::Code::kInvalid, "seconds: expected no negative number"};
-      },
+      {call, request->name()}, [=] { return CheckExtension(request); },
       [this](const Permit& permit, const v1::ExtendLeaseRequest* asked, auto answer) {
-        backend_.coordinator.ExtendLease(asked->name(), std::min(asked->seconds(), kMostSeconds),
-                                         permit.caller, answer);
+        backend_.coordinator.ExtendLease(asked->name(), asked->seconds(), permit.caller, answer);
       },
       [this, response](const core::LeaseRow& row) {
         *response->mutable_lease() = views::EncodeLease(backend_.coordinator.state(), row);

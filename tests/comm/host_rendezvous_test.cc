@@ -7,10 +7,14 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <future>
+#include <span>
 
 #include "tests/comm/ranks.h"
 #include "worker/rank/comm/comm_error.h"
+#include "worker/rank/comm/endpoints.h"
+#include "worker/rank/comm/greeting.h"
 #include "worker/rank/comm/handshake.h"
 #include "worker/rank/comm/hex.h"
 
@@ -196,6 +200,67 @@ TEST(Handshake, AProofIsOfOneSideOneRankAndTheNumbersOfBoth) {
   EXPECT_FALSE(Same(proof, ProofOf(Side::kListens, secret, hello, answer, 1)));
 }
 
+// What a listener makes of this, in pieces of so many bytes, and of a proof behind it.
+Greeting::State Hear(Greeting* greeting, std::span<const std::byte> said, size_t piece) {
+  auto state = Greeting::State::kMore;
+  while (!said.empty() && !greeting->Next().empty()) {
+    const size_t size = std::min({piece, said.size(), greeting->Next().size()});
+    std::ranges::copy(said.first(size), greeting->Next().begin());
+    said = said.subspan(size);
+    state = greeting->Heard(size);
+  }
+  return state;
+}
+
+TEST(Greeting, IsProvenInAnyPieces) {
+  const Secret secret{std::byte{1}};
+  const Nonce nonce{std::byte{2}};
+  Hello hello{.rank = 3};
+  Proof proof = ProofOf(Side::kConnects, secret, hello, nonce, 1);
+  for (const size_t piece : {1u, 7u, 1000u}) {
+    Greeting greeting(secret, nonce, 1);
+    EXPECT_EQ(Hear(&greeting, Bytes(hello), piece), Greeting::State::kHello);
+    EXPECT_TRUE(Same(greeting.answer().proof, ProofOf(Side::kListens, secret, hello, nonce, 1)));
+    EXPECT_EQ(Hear(&greeting, Bytes(proof), piece), Greeting::State::kProven);
+    EXPECT_EQ(greeting.hello().rank, 3);
+    EXPECT_TRUE(greeting.Next().empty());
+  }
+}
+
+TEST(Greeting, OfAnotherProtocolOrWithoutTheSecretIsRefused) {
+  const Secret secret{std::byte{1}}, other{std::byte{2}};
+  Hello hello;
+  Proof proof = ProofOf(Side::kConnects, other, hello, Nonce{}, 1);
+  Greeting stranger(secret, Nonce{}, 1);
+  Hear(&stranger, Bytes(hello), 1000);
+  EXPECT_EQ(Hear(&stranger, Bytes(proof), 1000), Greeting::State::kRefused);
+  hello.magic[7] = '1';
+  Greeting older(secret, Nonce{}, 1);
+  EXPECT_EQ(Hear(&older, Bytes(hello), 1000), Greeting::State::kRefused);
+  EXPECT_TRUE(older.Next().empty());
+}
+
+// Nobody resolves it, nor connects there.
+TEST(Endpoints, WhatIsNoAddressAndPortIsRefusedByTheRanksName) {
+  const auto error_of = [](const std::string& address, uint16_t port) -> std::string {
+    WireEndpoint wire{.port = port};
+    std::ranges::copy(address, wire.address.begin());
+    try {
+      return FromWire(wire, "rank 3").address == address ? "" : "another";
+    } catch (const CommError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(error_of("fe80::1%eth0", 1), "");
+  EXPECT_EQ(error_of(std::string(61, 'a'), 1), "");
+  const std::string wrong = "where rank 3 listens is malformed: expected an address and a port";
+  EXPECT_EQ(error_of("127.0.0.1", 0), wrong);
+  EXPECT_EQ(error_of("", 1), wrong);
+  EXPECT_EQ(error_of("127.0.0.1\n", 1), wrong);
+  EXPECT_EQ(error_of("\xff", 1), wrong);
+  EXPECT_EQ(error_of(std::string(62, 'a'), 1), wrong) << "no zero behind it";
+}
+
 TEST(HostRendezvous, AConnectionThatSpeaksSomethingElseIsRefused) {
   Blackboard blackboard;
   auto rank0 =
@@ -234,7 +299,9 @@ TEST(HostRendezvous, MalformedBlobsAreErrors) {
   for (const char* blob :
        {"", ":", "127.0.0.1", "127.0.0.1:99", "127.0.0.1:port:00112233445566778899aabbccddeeff",
         "127.0.0.1:99:0011", "127.0.0.1:99999:00112233445566778899aabbccddeeff",
-        "127.0.0.1:99:00112233445566778899aabbccddeefg"}) {
+        "127.0.0.1:99:00112233445566778899aabbccddeefg",
+        "127.0.0.1:0:00112233445566778899aabbccddeeff", ":99:00112233445566778899aabbccddeeff",
+        "a b:99:00112233445566778899aabbccddeeff"}) {
     EXPECT_THAT(ErrorOfJoin(Stranger(blob)), HasSubstr("rendezvous blob")) << blob;
   }
 }

@@ -36,23 +36,23 @@ def delimited(number, text):
     return varint(number << 3 | 2) + varint(len(text)) + text
 
 
-def field(kind, name, number, strings):
+def field(kind, name, number, values):
     if kind in VARINTS:
-        return varint(number << 3) + varint(1)
+        return varint(number << 3) + varint(values.get(name, 1))
     if kind == "double":
         return varint(number << 3 | 1) + struct.pack("<d", 1.5)
     if kind in ("string", "bytes"):
-        return delimited(number, strings.get(name, "j1").encode())
-    return delimited(number, whole(kind, strings))
+        return delimited(number, values.get(name, "j1").encode())
+    return delimited(number, whole(kind, values))
 
 
-def whole(message, strings):
+def whole(message, values):
     """With all fields; of a oneof, the last counts."""
-    return b"".join(field(*one, strings) for one in FIELDS[message])
+    return b"".join(field(*one, values) for one in FIELDS[message])
 
 
-def examples(message, strings):
+def examples(message, values):
     """The message with all fields, and without each of them."""
-    parts = [field(*one, strings) for one in FIELDS[message]]
+    parts = [field(*one, values) for one in FIELDS[message]]
     rest = [b"".join(parts[:i] + parts[i + 1 :]) for i in range(len(parts))]
     return [b"".join(parts), *rest]

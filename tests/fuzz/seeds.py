@@ -175,7 +175,7 @@ SEEDS_OF_RPC = [
     "OutputsAsk",
     "HostOutputs",
 ]
-# What the strings of messages are, by their fields' names; all others are "j1".
+# What the strings of messages are, by their fields' names; all others are "j1", and numbers 1.
 STRINGS = {
     "job_json": json.dumps(JOB),
     "inspection_json": json.dumps(INSPECTION),
@@ -187,6 +187,15 @@ STRINGS = {
     "group_name": "lab",
     "error": "",
 }
+# The requests of kRequests in leases_target.cc, in its order; the last one sets the clock.
+LEASE_REQUESTS = [
+    "CreateLeaseRequest",
+    "FindLeaseRequest",
+    "ExtendLeaseRequest",
+    "DeleteLeaseRequest",
+    None,
+]
+LEASE = {"name": "lab", "host": "a", "gpu_model": "h200", "start": 0, "seconds": 3600}
 
 
 def shipped(*patterns):
@@ -229,6 +238,58 @@ def der(path):
     return base64.b64decode("".join(path.read_text(encoding="ascii").splitlines()[1:-1]))
 
 
+def greetings():
+    """What ranks say until they are a group: blobs, endpoints, hellos."""
+
+    def endpoint(address, port):
+        return struct.pack("<62sH", address, port)
+
+    def hello(rank, world_size, listens_at):
+        return struct.pack("<8s32sii", b"TCTLMSH2", bytes(32), rank, world_size) + listens_at
+
+    here = endpoint(b"127.0.0.1", 7070)
+    secret = b":7070:" + b"00112233445566778899aabbccddeeff"
+    said = [hello(2, 4, here), hello(0, 4, here), hello(-1, 2, bytes(64)), hello(3, 4, here)[:99]]
+    return [
+        *(b"\0" + address + secret for address in (b"127.0.0.1", b"::1", b"fe80::1%eth0", b"")),
+        b"\1" + here + endpoint(b"::1", 1) + endpoint(b"a" * 62, 1) + endpoint(b"a", 0),
+        *(b"\2" + pieces + text for pieces in (b"\0\0", b"\xff\1") for text in said),
+        b"\2\0\0" + said[0] + bytes(32),
+    ]
+
+
+def leases():
+    """Requests alone, then some of each user, one after another."""
+
+    def request(user, kind, text):
+        number = LEASE_REQUESTS.index(kind) + user * len(LEASE_REQUESTS)
+        return bytes([number, len(text)]) + text
+
+    def ask(user, kind, **changes):
+        return request(user, kind, messages.whole(kind, LEASE | changes))
+
+    def wait(seconds):
+        return request(0, None, struct.pack("<i", seconds))
+
+    create, find, extend, delete, _ = LEASE_REQUESTS
+    week = 7 * 86_400
+    begun = 1_000_000_000_000_000  # the site's clock at first, in microseconds
+    return [
+        *(
+            request(0, kind, text)
+            for kind in (create, find, extend)
+            for text in messages.examples(kind, LEASE)
+        ),
+        ask(0, create) + ask(0, extend) + wait(3600) + wait(3540) + wait(60),
+        ask(0, create) + ask(1, find, host="") + ask(1, create, name="", host="", devices=2),
+        ask(2, create, seconds=week) + wait(600) + ask(2, delete) + ask(1, create),
+        ask(2, create, start=begun + week * 1_000_000) + ask(0, find, devices=4, host=""),
+        ask(1, create, gpu_model="h100", host="c") + wait(-60) + wait(week) + ask(0, find),
+        ask(2, create, seconds=400 * 86_400) + ask(2, create, seconds=366 * 86_400),
+        ask(0, create, seconds=1 << 62) + ask(0, extend, seconds=1 << 62),
+    ]
+
+
 def seeds():
     """{target: its seeds}."""
     tensor = {"dtype": "BF16", "shape": [1, 3], "data_offsets": [0, 6]}
@@ -247,7 +308,9 @@ def seeds():
         "chat_template": sorted({chat["jinja"].encode() for chat in chats}),
         "estimate": [text + b"\0" + annex for text in texts([JOB]) for annex in texts(annexes)],
         "exit_record": texts([EXIT, {"signal": 9}, {"launch_error": "no", "worker_fault": True}]),
+        "greetings": greetings(),
         "job": jobs + [jobs[0] + b"\0train.epochs=2\nprecision=bf16-true\n", *texts([JOB])],
+        "leases": leases(),
         "litgpt": [
             text + b"\0" + "\n".join(LITGPT).encode() for text in shipped("tests/fuzz/seeds/*.yaml")
         ],

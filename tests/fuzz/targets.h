@@ -12,6 +12,8 @@ bool ReadJob(std::string_view bytes);            // a job or lab file; behind a 
 bool ReadEstimate(std::string_view bytes);       // a job, a zero, and its model's inspection
 bool ReadRankMessages(std::string_view bytes);   // JSON of rank, shim and worker
 bool ReadRpc(std::string_view bytes);            // a number of a message, and the message
+bool ReadLeases(std::string_view bytes);         // requests about leases, one after another
+bool ReadGreetings(std::string_view bytes);      // between ranks that become a group
 bool ReadSafetensors(std::string_view bytes);    // a file
 bool ReadTorchFile(std::string_view bytes);      // a file, or the pickle in it
 bool ReadModelConfig(std::string_view bytes);    // config.json, or LitGPT's YAML

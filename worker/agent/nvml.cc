@@ -77,24 +77,31 @@ void LoadFaults(void* library, FaultFunctions& nvml) {
   Load(library, "nvmlDeviceGetRetiredPagesPendingStatus", nvml.retired_pages_pending);
 }
 
-bool LoadAll(void* library, Functions& nvml) {
-  return Load(library, "nvmlInit_v2", nvml.init) && Load(library, "nvmlShutdown", nvml.shutdown) &&
-         Load(library, "nvmlErrorString", nvml.error_string) &&
-         Load(library, "nvmlSystemGetDriverVersion", nvml.driver_version) &&
-         Load(library, "nvmlDeviceGetCount_v2", nvml.count) &&
-         Load(library, "nvmlDeviceGetHandleByIndex_v2", nvml.handle) &&
-         Load(library, "nvmlDeviceGetUUID", nvml.uuid) &&
-         Load(library, "nvmlDeviceGetName", nvml.name) &&
-         Load(library, "nvmlDeviceGetCudaComputeCapability", nvml.compute_capability) &&
-         Load(library, "nvmlDeviceGetMemoryInfo_v2", nvml.memory) &&
-         Load(library, "nvmlDeviceGetPciInfo_v3", nvml.pci_info) &&
-         Load(library, "nvmlDeviceGetUtilizationRates", nvml.utilization) &&
-         Load(library, "nvmlDeviceGetPowerUsage", nvml.power) &&
-         Load(library, "nvmlDeviceGetTemperature", nvml.temperature) &&
-         Load(library, "nvmlDeviceGetTotalEnergyConsumption", nvml.energy) &&
-         Load(library, "nvmlDeviceGetComputeRunningProcesses_v3", nvml.processes) &&
-         Load(library, "nvmlDeviceGetP2PStatus", nvml.p2p_status) &&
-         Load(library, "nvmlDeviceGetTopologyCommonAncestor", nvml.common_ancestor);
+// The first function that the library lacks; null: it has all.
+const char* LoadAll(void* library, Functions& nvml) {
+  const char* missing = nullptr;
+  const auto load = [&](const char* name, auto& function) {
+    if (!Load(library, name, function) && missing == nullptr) missing = name;
+  };
+  load("nvmlInit_v2", nvml.init);
+  load("nvmlShutdown", nvml.shutdown);
+  load("nvmlErrorString", nvml.error_string);
+  load("nvmlSystemGetDriverVersion", nvml.driver_version);
+  load("nvmlDeviceGetCount_v2", nvml.count);
+  load("nvmlDeviceGetHandleByIndex_v2", nvml.handle);
+  load("nvmlDeviceGetUUID", nvml.uuid);
+  load("nvmlDeviceGetName", nvml.name);
+  load("nvmlDeviceGetCudaComputeCapability", nvml.compute_capability);
+  load("nvmlDeviceGetMemoryInfo_v2", nvml.memory);
+  load("nvmlDeviceGetPciInfo_v3", nvml.pci_info);
+  load("nvmlDeviceGetUtilizationRates", nvml.utilization);
+  load("nvmlDeviceGetPowerUsage", nvml.power);
+  load("nvmlDeviceGetTemperature", nvml.temperature);
+  load("nvmlDeviceGetTotalEnergyConsumption", nvml.energy);
+  load("nvmlDeviceGetComputeRunningProcesses_v3", nvml.processes);
+  load("nvmlDeviceGetP2PStatus", nvml.p2p_status);
+  load("nvmlDeviceGetTopologyCommonAncestor", nvml.common_ancestor);
+  return missing;
 }
 
 job::LinkKind LinkOver(int ancestor) {
@@ -223,10 +230,10 @@ base::Result<std::unique_ptr<GpuLibrary>> OpenNvml() {
     return base::Error{base::Code::kNotFound,
                        "no NVIDIA driver here (libnvidia-ml.so.1 is missing)"};
   Functions nvml = {};
-  if (!LoadAll(library, nvml)) {
+  if (const char* missing = LoadAll(library, nvml)) {
     ::dlclose(library);
-    return base::Error{base::Code::kUnavailable,
-                       "libnvidia-ml.so.1 lacks functions that a driver from 580 on has"};
+    return base::Error{base::Code::kUnavailable, "libnvidia-ml.so.1 lacks " + std::string(missing) +
+                                                     ", which a driver from 580 on has"};
   }
   LoadFaults(library, nvml.faults);
   if (const int error = nvml.init()) {

@@ -1,64 +1,13 @@
 #include "worker/rank/comm/host_rendezvous.h"
 
-#include <algorithm>
-#include <charconv>
-#include <cstring>
-#include <string_view>
-
 #include "common/base/check.h"
 #include "worker/rank/comm/comm_error.h"
+#include "worker/rank/comm/endpoints.h"
 #include "worker/rank/comm/handshake.h"
-#include "worker/rank/comm/hex.h"
 #include "worker/rank/comm/newcomers.h"
 
 namespace trainctl::comm {
 namespace {
-
-WireEndpoint ToWire(const Endpoint& endpoint) {
-  WireEndpoint wire;
-  if (endpoint.address.size() >= wire.address.size()) {
-    throw CommError("the address '" + endpoint.address + "' is too long");
-  }
-  std::ranges::copy(endpoint.address, wire.address.begin());
-  wire.port = endpoint.port;
-  return wire;
-}
-
-Endpoint FromWire(const WireEndpoint& wire) {
-  return {std::string(wire.address.data(), strnlen(wire.address.data(), wire.address.size())),
-          wire.port};
-}
-
-struct Invitation {
-  Endpoint rank0;
-  Secret secret;
-};
-
-std::string ToBlob(const Invitation& invitation) {
-  return invitation.rank0.address + ":" + std::to_string(invitation.rank0.port) + ":" +
-         ToHex(invitation.secret);
-}
-
-Invitation FromBlob(std::string_view blob) {
-  Invitation invitation;
-  const size_t before_secret = blob.rfind(':');
-  const size_t before_port = before_secret == blob.npos || before_secret == 0
-                                 ? blob.npos
-                                 : blob.rfind(':', before_secret - 1);
-  if (before_port == blob.npos) {
-    throw CommError("the rendezvous blob is not 'address:port:secret'");
-  }
-  const std::string_view port = blob.substr(before_port + 1, before_secret - before_port - 1);
-  const auto parsed =
-      std::from_chars(port.data(), port.data() + port.size(), invitation.rank0.port);
-  if (parsed.ec != std::errc() || parsed.ptr != port.data() + port.size() ||
-      !FromHex(blob.substr(before_secret + 1), invitation.secret)) {
-    throw CommError(
-        "the rendezvous blob is not 'address:port:secret': its port or secret is malformed");
-  }
-  invitation.rank0.address = blob.substr(0, before_port);
-  return invitation;
-}
 
 // One rank's side of the rendezvous, from its listener to the whole mesh.
 class MeshBuilder {
@@ -76,7 +25,7 @@ class MeshBuilder {
 
   std::vector<Socket> Invite() {
     FillRandom(secret_);
-    options_.publish(ToBlob({FromWire(endpoints_[0]), secret_}));
+    options_.publish(ToBlob({Own(), secret_}));
     AcceptRanksFrom(1);
     for (int64_t rank = 1; rank < options_.world_size; ++rank) {
       SendAll(sockets_[Index(rank)], std::as_bytes(std::span(endpoints_)), deadline_, Name(rank));
@@ -90,7 +39,7 @@ class MeshBuilder {
     Greet(0, invitation.rank0);
     ReceiveTable(invitation.rank0);
     for (int64_t rank = 1; rank < options_.rank; ++rank) {
-      Greet(rank, FromWire(endpoints_[Index(rank)]));
+      Greet(rank, FromWire(endpoints_[Index(rank)], Name(rank)));
     }
     AcceptRanksFrom(options_.rank + 1);
     return std::move(sockets_);
@@ -99,6 +48,7 @@ class MeshBuilder {
  private:
   static size_t Index(int64_t rank) { return static_cast<size_t>(rank); }
   static std::string Name(int64_t rank) { return "rank " + std::to_string(rank); }
+  Endpoint Own() const { return FromWire(endpoints_[Index(options_.rank)], Name(options_.rank)); }
 
   void Greet(int64_t rank, const Endpoint& endpoint) {
     Socket socket = Connect(endpoint, deadline_, options_.bind_address);
@@ -151,18 +101,13 @@ class MeshBuilder {
                        : (missing.empty() ? "" : ", ") + std::to_string(rank);
       }
       throw CommError(Name(options_.rank) + " waited for rank " + missing + " of " +
-                      std::to_string(options_.world_size) + " to connect to " +
-                      ToString(FromWire(endpoints_[Index(options_.rank)])) + ": " + error.what());
+                      std::to_string(options_.world_size) + " to connect to " + ToString(Own()) +
+                      ": " + error.what());
     }
   }
 
   bool Admit(const Hello& hello, int64_t first) const {
-    if (hello.world_size != options_.world_size) {
-      throw CommError(Name(hello.rank) + " joins a group of " + std::to_string(hello.world_size) +
-                      ", this one has " + std::to_string(options_.world_size) + " ranks");
-    }
-    return hello.rank >= first && hello.rank < options_.world_size &&
-           !sockets_[Index(hello.rank)].is_open();
+    return IsOfGroup(hello, first, options_.world_size) && !sockets_[Index(hello.rank)].is_open();
   }
 
   const JoinOptions& options_;

@@ -19,6 +19,17 @@ namespace {
 constexpr std::chrono::seconds kPatience{5};
 constexpr int64_t kStrangers = 128;  // at the same time, beside a whole group
 
+bool Send(const Socket& socket, const Answer& answer) {
+  return send(socket.fd(), &answer, sizeof answer, MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(sizeof answer);
+}
+
+Nonce NewNonce() {
+  Nonce nonce;
+  FillRandom(nonce);
+  return nonce;
+}
+
 }  // namespace
 
 Newcomers::Newcomers(const Socket& listener, const Secret& secret, int64_t own, int64_t world_size)
@@ -32,7 +43,7 @@ Newcomers::Proven Newcomers::Next(Deadline deadline) {
     for (auto each = newcomers_.begin(); each != newcomers_.end();) {
       const State state = Hear(*each);
       if (state == State::kProven) {
-        Proven proven{each->hello, std::move(each->socket)};
+        Proven proven{each->greeting.hello(), std::move(each->socket)};
         newcomers_.erase(each);
         return proven;
       }
@@ -66,47 +77,32 @@ void Newcomers::TakeIn() {
     if (newcomers_.size() >= most_) {
       newcomers_.pop_front();
     }
-    newcomers_.push_back(
-        {.socket = std::move(*socket), .patience = std::chrono::steady_clock::now() + kPatience});
+    newcomers_.push_back({std::move(*socket), std::chrono::steady_clock::now() + kPatience,
+                          Greeting(secret_, NewNonce(), own_)});
   }
 }
 
-// Its words as far as they are there: the hello, then the proof.
-Newcomers::State Newcomers::Hear(Newcomer& newcomer) const {
-  constexpr size_t kAll = sizeof(Hello) + sizeof(Proof);
-  while (newcomer.received < kAll) {
-    const bool greets = newcomer.received < sizeof(Hello);
-    const std::span<std::byte> part =
-        greets ? Bytes(newcomer.hello).subspan(newcomer.received)
-               : Bytes(newcomer.proof).subspan(newcomer.received - sizeof(Hello));
-    const ssize_t size = recv(newcomer.socket.fd(), part.data(), part.size(), 0);
+// Its words as far as they are there. A new connection has room for the answer.
+Newcomers::State Newcomers::Hear(Newcomer& newcomer) {
+  Greeting& greeting = newcomer.greeting;
+  for (;;) {
+    const std::span<std::byte> next = greeting.Next();
+    const ssize_t size = recv(newcomer.socket.fd(), next.data(), next.size(), 0);
     if (size < 0 && WouldBlock()) {
       return State::kSilent;
     }
     if (size <= 0) {
       return State::kGone;
     }
-    newcomer.received += static_cast<size_t>(size);
-    if (newcomer.received == sizeof(Hello) && !Understand(newcomer)) {
-      return State::kGone;
+    switch (greeting.Heard(static_cast<size_t>(size))) {
+      case Greeting::State::kMore: break;
+      case Greeting::State::kHello:
+        if (!Send(newcomer.socket, greeting.answer())) return State::kGone;
+        break;
+      case Greeting::State::kProven: return State::kProven;
+      case Greeting::State::kRefused: return State::kGone;
     }
   }
-  const Proof expected =
-      ProofOf(Side::kConnects, secret_, newcomer.hello, newcomer.answer.nonce, own_);
-  return Same(newcomer.proof, expected) ? State::kProven : State::kGone;
-}
-
-// Answers a hello. A new connection has room for it.
-bool Newcomers::Understand(Newcomer& newcomer) const {
-  if (newcomer.hello.magic != kMagic) {
-    return false;
-  }
-  FillRandom(newcomer.answer.nonce);
-  newcomer.answer.proof =
-      ProofOf(Side::kListens, secret_, newcomer.hello, newcomer.answer.nonce, own_);
-  const std::span<std::byte> words = Bytes(newcomer.answer);
-  return send(newcomer.socket.fd(), words.data(), words.size(), MSG_NOSIGNAL) ==
-         static_cast<ssize_t>(words.size());
 }
 
 }  // namespace trainctl::comm

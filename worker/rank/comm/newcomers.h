@@ -4,7 +4,7 @@
 
 #include <list>
 
-#include "worker/rank/comm/handshake.h"
+#include "worker/rank/comm/greeting.h"
 #include "worker/rank/comm/socket.h"
 
 namespace trainctl::comm {
@@ -25,17 +25,13 @@ class Newcomers {
   struct Newcomer {
     Socket socket;
     Deadline patience;
-    Hello hello;
-    Answer answer;
-    Proof proof;
-    size_t received = 0;  // of hello and proof together
+    Greeting greeting;
   };
   enum class State : uint8_t { kSilent, kGone, kProven };
 
   void AwaitWords(Deadline deadline) const;
   void TakeIn();
-  State Hear(Newcomer& newcomer) const;
-  bool Understand(Newcomer& newcomer) const;
+  static State Hear(Newcomer& newcomer);
 
   const Socket& listener_;
   const Secret secret_;
