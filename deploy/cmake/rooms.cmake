@@ -14,6 +14,12 @@ function(trainctl_cxx_options name visibility)
   endforeach()
 endfunction()
 
+# g++ looks for garbage first when it has a gigabyte, not 128 MB: an eighth off its time.
+# deploy/build counts two gigabytes for each compiler.
+foreach(parameter ggc-min-expand=1000 ggc-min-heapsize=1048576)
+  add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=${parameter}>")
+endforeach()
+
 # -Wno-restrict: g++ 12 warns falsely of every "literal" + std::string (GCC bug 105651).
 add_library(trainctl_flags INTERFACE)
 trainctl_cxx_options(trainctl_flags INTERFACE
