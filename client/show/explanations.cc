@@ -227,7 +227,8 @@ A notice of the job names others that would change the text. Their time counts a
 
 describe and compare show the texts of the first and the last evaluation. Texts are kept of the
 first evaluation and of the newest 17: describe --texts all shows these. Others are deleted as new
-ones come, and have a line in the logs alone.
+ones come, and have a line in the logs alone. For people a text is one line, with \n and \t for
+line ends and tabs and \u001b for ESC; -o json has its characters as the model gave them.
 
 BLIP-2 captions the pictures of the first validation rows, one for each prompt, which may be "".
 Afterwards trainctl generate JOB --image FILE captions others, on the host where the model lies.
