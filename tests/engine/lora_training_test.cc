@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "tests/engine/family_shapes.h"
 #include "tests/engine/tiny_training.h"
 
 namespace trainctl::engine_test {
@@ -81,6 +82,23 @@ TEST(LoraTraining, ShardedBaseWeightsTrainTheSameAdapters) {
   const TinyResult fsdp = Train(run);
   ExpectSame(fsdp, ddp, 2e-5);
   EXPECT_LT(fsdp.held.params, ddp.held.params);
+}
+
+TEST(LoraTraining, OfEveryFamilyRanksTrainTheAdaptersOfOneBitForBitUnderDeterminism) {
+  for (const auto& [family, shape] : FamilyShapes()) {
+    SCOPED_TRACE(family);
+    TinyRun run = LoraRun(0.3);
+    run.job.deterministic = true;
+    run.accumulation = 2;
+    run.steps = 2;
+    const TinyResult one = Train(run, shape);
+    EXPECT_NE(one.losses[0], one.losses[1]);
+    run.accumulation = 1;
+    run.devices = 2;
+    ExpectSame(Train(run, shape), one, 0);
+    run.job.strategy = job::StrategyKind::kFsdp;
+    ExpectSame(Train(run, shape), one, 0);
+  }
 }
 
 // What OPT's adapters are given comes of pictures, of which nothing is trained.
