@@ -84,20 +84,24 @@ TEST(LoraTraining, ShardedBaseWeightsTrainTheSameAdapters) {
   EXPECT_LT(fsdp.held.params, ddp.held.params);
 }
 
-TEST(LoraTraining, OfEveryFamilyRanksTrainTheAdaptersOfOneBitForBitUnderDeterminism) {
+// Bit for bit under determinism, which sums in another way.
+TEST(LoraTraining, OfEveryFamilyRanksTrainTheAdaptersOfOne) {
   for (const auto& [family, shape] : FamilyShapes()) {
-    SCOPED_TRACE(family);
-    TinyRun run = LoraRun(0.3);
-    run.job.deterministic = true;
-    run.accumulation = 2;
-    run.steps = 2;
-    const TinyResult one = Train(run, shape);
-    EXPECT_NE(one.losses[0], one.losses[1]);
-    run.accumulation = 1;
-    run.devices = 2;
-    ExpectSame(Train(run, shape), one, 0);
-    run.job.strategy = job::StrategyKind::kFsdp;
-    ExpectSame(Train(run, shape), one, 0);
+    for (const bool deterministic : {true, false}) {
+      SCOPED_TRACE(family + (deterministic ? ", deterministic" : ""));
+      const double tolerance = deterministic ? 0 : 2e-5;
+      TinyRun run = LoraRun(0.3);
+      run.job.deterministic = deterministic;
+      run.accumulation = 2;
+      run.steps = 2;
+      const TinyResult one = Train(run, shape);
+      EXPECT_NE(one.losses[0], one.losses[1]);
+      run.accumulation = 1;
+      run.devices = 2;
+      ExpectSame(Train(run, shape), one, tolerance);
+      run.job.strategy = job::StrategyKind::kFsdp;
+      ExpectSame(Train(run, shape), one, tolerance);
+    }
   }
 }
 
