@@ -223,11 +223,15 @@ temperature 0 the likeliest token is taken each time, as transformers' generate 
 tokens are drawn by seed, the same at each evaluation where the model is the same. Of the model's
 generation_config.json (else config.json) eos_token_id and repetition_penalty are followed, and
 top_k and top_p where tokens are drawn; a file that names none of the two has all tokens drawn.
-A notice of the job names others that would change the text. describe and compare show
-the texts of the first and the last evaluation, logs a line of each. Their time counts as
-evaluation. BLIP-2 captions the pictures of the first validation rows, one for each prompt, which
-may be "". Afterwards trainctl generate JOB --image FILE captions others, on the host where the
-model lies.
+A notice of the job names others that would change the text. Their time counts as evaluation.
+
+describe and compare show the texts of the first and the last evaluation. Texts are kept of the
+first evaluation and of the newest 17: describe --texts all shows these. Others are deleted as new
+ones come, and have a line in the logs alone. For people a text is one line, with \n and \t for
+line ends and tabs and \u001b for ESC; -o json has its characters as the model gave them.
+
+BLIP-2 captions the pictures of the first validation rows, one for each prompt, which may be "".
+Afterwards trainctl generate JOB --image FILE captions others, on the host where the model lies.
 
 After the run, trainctl generate JOB --prompt TEXT asks the model that it has saved, in a job of
 its own: train.max_steps 0, with which nothing is trained, no data are read, and the memory is

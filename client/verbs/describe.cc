@@ -17,6 +17,7 @@
 #include "client/verbs/verb.h"
 #include "common/base/parse_number.h"
 #include "common/estimate/prediction.h"
+#include "common/job/job.h"
 #include "common/job/job_json.h"
 #include "common/record/detail_record.h"
 
@@ -144,8 +145,8 @@ class Describe : public Verb {
         "--texts", "all|STEP", &texts_,
         "what the model made of eval.prompts in every evaluation that is kept, or in the "
         "one at this step; else in the first and the last");
-    arguments.Remark(
-        "Of a job's evaluations the texts of the first and of the newest 17 are kept.");
+    arguments.Remark("Of a job's evaluations the texts of the first and of the newest " +
+                     std::to_string(job::kNewestTextsKept) + " are kept.");
   }
 
   int Run(Context& context) override {

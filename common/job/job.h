@@ -97,6 +97,9 @@ struct LoraSpec {
                                      // model: vision.qkv; empty = all
 };
 
+// Texts of a job's evaluations are kept of the first, and of so many of the newest.
+inline constexpr int64_t kNewestTextsKept = 17;
+
 struct EvalSpec {
   std::optional<int64_t> every_steps;  // null: only at the end
   std::optional<int64_t> max_rows;

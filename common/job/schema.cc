@@ -271,7 +271,9 @@ std::vector<Field> RunFields() {
       Row("eval.prompts", prompts, AT(eval.prompts),
           "Texts that the model continues at each evaluation. With data.format chat each is a "
           "user's turn, which it answers; else no template is added. A model of pictures captions "
-          "the first validation rows, each behind one of them."),
+          "the first validation rows, each behind one of them. Texts are kept of the first "
+          "evaluation and of the newest " +
+              std::to_string(kNewestTextsKept) + "."),
       Row("eval.raw_prompts", BoolType{}, AT(eval.raw_prompts),
           "With data.format chat: go on from eval.prompts as they are, without the chat template."),
       Row("eval.images", images, AT(eval.images),

@@ -109,23 +109,21 @@ void Apply(Report& report, const job::RankSaved& body) {
 
 void Apply(Report& report, const job::RankNotice& body) { report.SayOfRank(": " + body.text); }
 
-// The beginning of a text, with its lines and tabs.
-std::string LinesOf(std::string_view text, size_t max_bytes) {
-  std::string lines;
-  while (true) {
-    const size_t end = std::min(text.find_first_of("\n\t"), text.size());
-    const size_t room = max_bytes - lines.size();
-    lines += base::Excerpt(text.substr(0, end), room);
-    if (end == text.size() || end > room || lines.size() == max_bytes) return lines;
-    lines += text[end];
-    text.remove_prefix(end + 1);
-  }
+// The beginning of a text, cut between characters. Controls stay, as the model gave them: whoever
+// shows a text escapes it.
+std::string BeginningOf(std::string text, size_t max_bytes) {
+  constexpr std::string_view kEllipsis = "…";
+  base::ReplaceInvalidUtf8(&text);
+  if (text.size() <= max_bytes) return text;
+  size_t end = max_bytes - kEllipsis.size();
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end).append(kEllipsis);
 }
 
 void Apply(Report& report, const job::RankContinuation& body) {
   job::RankContinuation said = body;
-  said.prompt = LinesOf(said.prompt, job::RankContinuation::kMaxTextBytes);
-  said.text = LinesOf(said.text, job::RankContinuation::kMaxTextBytes);
+  said.prompt = BeginningOf(std::move(said.prompt), job::RankContinuation::kMaxTextBytes);
+  said.text = BeginningOf(std::move(said.text), job::RankContinuation::kMaxTextBytes);
   report.turn.Persist(ContinuationRow{report.job.row.id, std::move(said)});
   report.turn.changed.insert(report.job.row.id);  // somebody may read it as it comes
 }

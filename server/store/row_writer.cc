@@ -1,14 +1,12 @@
 #include "server/store/row_writer.h"
 
 #include "common/estimate/memory_estimate.h"
+#include "common/job/job.h"
 #include "common/job/job_json.h"
 #include "server/store/row_columns.h"
 
 namespace trainctl::store {
 namespace {
-
-constexpr int64_t kNewestEvaluations =
-    16;  // whose texts are kept beside the first's and the last's
 
 std::string Replace(const std::string& table, const std::string& columns) {
   return "INSERT OR REPLACE INTO " + table + " (" + columns + ") VALUES (" +
@@ -238,7 +236,7 @@ void RowWriter::Write(const core::ContinuationRow& row) {
       "DELETE FROM continuations WHERE job = ?1 AND step <> (SELECT MIN(step) FROM continuations "
       "WHERE job = ?1) AND step < (SELECT step FROM (SELECT DISTINCT step FROM continuations WHERE "
       "job = ?1 AND step < ?2 ORDER BY step DESC LIMIT ?3) ORDER BY step LIMIT 1)");
-  ColumnWriter{old}(row.job, row.said.step, kNewestEvaluations);
+  ColumnWriter{old}(row.job, row.said.step, job::kNewestTextsKept - 1);
   old.Run();
   Statement& statement =
       database_.Prepared(Replace("continuations", "job, step, place, prompt, text"));

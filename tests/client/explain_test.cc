@@ -1,13 +1,17 @@
 // trainctl explain TOPIC.
+#include <regex>
 #include <sstream>
 
 #include "client/exit_code.h"
 #include "client/show/explanations.h"
 #include "client/show/key_text.h"
 #include "client/show/output.h"
+#include "common/base/file.h"
+#include "common/job/job.h"
 #include "common/job/outcome.h"
 #include "common/job/schema.h"
 #include "common/job/worker_state.h"
+#include "tests/checkout.h"
 #include "tests/client/client_test.h"
 
 namespace trainctl::client {
@@ -92,6 +96,20 @@ TEST_F(ExplainTest, AWordThatSeveralKeysOfTheJobFileEndWithExplainsAllOfThem) {
   EXPECT_EQ(Trainctl({"explain", "path", "-o", "name"}).out, "model.path\ndata.path\n");
   EXPECT_NE(Trainctl({"explain", "train"}).out.find(" train.epochs,"), std::string::npos);
   EXPECT_EQ(Trainctl({"explain", "tags.lab", "-o", "name"}).out, "tags\n");
+}
+
+TEST_F(ExplainTest, OfHowManyEvaluationsTextsAreKeptIsSaidWhereverAUserLooks) {
+  const std::regex told("of the first[^.]* newest " + std::to_string(job::kNewestTextsKept) +
+                        "\\b");
+  std::vector<std::string> pages = {
+      base::ReadRegularFile(checkout::File("README.md"), 1 << 20).value()};
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"explain", "texts"}, {"explain", "eval.prompts"}, {"describe", "--help"}})
+    pages.push_back(Trainctl(words).out);
+  for (const std::string& page : pages) {
+    const std::string text = std::regex_replace(page, std::regex("\\s+"), " ");
+    EXPECT_TRUE(std::regex_search(text, told)) << page.substr(0, 2000);
+  }
 }
 
 TEST_F(ExplainTest, TheRecordOfAKeyHasAllThatItsTextTells) {

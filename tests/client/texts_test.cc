@@ -46,12 +46,13 @@ TEST_F(TextsTest, DescribeShowsTheTextsOfEachEvaluationThatIsKept) {
   view.set_name("big");
   coordinator_.jobs = {view};
   v1::JobDetail& detail = coordinator_.details["j1"];
+  const std::string hostile = "\x1b]0;title\a|\tupon\u202e\r\n";
   for (const int64_t step : {4, 9, 1014, 1019}) {
     detail.add_text_steps(step);
     v1::Continuation& said = *detail.add_continuations();
     said.set_step(step);
     said.set_prompt("<b>Once\x1b[2J");
-    said.set_text(step == 9 ? "\x1b]0;title\a| upon\u202e\n" : " of " + std::to_string(step));
+    said.set_text(step == 9 ? hostile : " of " + std::to_string(step));
   }
   const auto texts = [this](std::vector<std::string> words) {
     words.insert(words.begin(), {"describe", "big"});
@@ -62,6 +63,8 @@ TEST_F(TextsTest, DescribeShowsTheTextsOfEachEvaluationThatIsKept) {
   ExpectGolden("texts.txt", texts({}) + texts({"--texts", "all"}) + texts({"--texts", "9"}));
   EXPECT_EQ(Json::parse(Trainctl({"describe", "big", "-o", "json"}).out)["jobs"][0]["text_steps"],
             Json::parse("[4, 9, 1014, 1019]"));
+  const std::string exact = Trainctl({"describe", "big", "--texts", "9", "-o", "json"}).out;
+  EXPECT_EQ(Json::parse(exact)["jobs"][0]["continuations"][0]["text"], hostile);
   EXPECT_EQ(Trainctl({"describe", "big", "--texts", "-1"}).code, kExitUsage);
   const Ended none = Trainctl({"describe", "big", "--texts", "5"});
   EXPECT_EQ(none.code, kExitNotFound);

@@ -2,11 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
+#include <set>
 
 #include "common/estimate/memory_units.h"
 #include "common/model/layout.h"
 #include "common/model/model_tensors.h"
+#include "tests/engine/family_shapes.h"
+#include "worker/rank/files/safetensors.h"
 #include "worker/rank/model/model.h"
 #include "worker/rank/state/tensor_piece.h"
 
@@ -91,6 +96,7 @@ std::map<std::string, job::ModelShape> Shapes() {
   shapes["opt"] = shapes["opt, tied"] = Opt();
   shapes["opt, tied"].tied_head = true;
   shapes["blip-2"] = Blip2();
+  shapes.merge(FamilyShapes());
   return shapes;
 }
 
@@ -139,6 +145,26 @@ TEST(Description, TheTableHoldsTheTensorsThatAnInspectionLooksFor) {
       EXPECT_TRUE(expected.emplace(tensor.name, tensor.shape).second) << tensor.name;
     EXPECT_EQ(expected, held);
   }
+}
+
+// A tied head is in the file once.
+int64_t ElementsIn(const std::string& directory) {
+  const auto file = files::SafetensorsFile::Open(directory + "/model.safetensors").value();
+  int64_t elements = 0;
+  for (const files::TensorInfo& tensor : file.tensors())
+    elements +=
+        std::accumulate(tensor.shape.begin(), tensor.shape.end(), int64_t{1}, std::multiplies<>());
+  return elements;
+}
+
+TEST(Description, OfEveryFamilyTheEstimateCountsTheElementsThatTransformersHasSaved) {
+  std::set<std::string> counted;
+  for (const auto& [directory, shape] : FamilyShapes()) {
+    EXPECT_EQ(job::Parameters(job::Describe(shape)), ElementsIn(directory)) << directory;
+    counted.insert(shape.family);
+  }
+  for (const std::string& family : model::FamilyNames())
+    EXPECT_TRUE(counted.contains(family)) << family << ": tests/baselines has none of it";
 }
 
 TEST(Description, AFamilyThatIsNotKnownIsRefusedByName) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "tests/engine/family_shapes.h"
 #include "tests/engine/tiny_training.h"
 
 namespace trainctl::engine_test {
@@ -81,6 +82,27 @@ TEST(LoraTraining, ShardedBaseWeightsTrainTheSameAdapters) {
   const TinyResult fsdp = Train(run);
   ExpectSame(fsdp, ddp, 2e-5);
   EXPECT_LT(fsdp.held.params, ddp.held.params);
+}
+
+// Bit for bit under determinism, which sums in another way.
+TEST(LoraTraining, OfEveryFamilyRanksTrainTheAdaptersOfOne) {
+  for (const auto& [family, shape] : FamilyShapes()) {
+    for (const bool deterministic : {true, false}) {
+      SCOPED_TRACE(family + (deterministic ? ", deterministic" : ""));
+      const double tolerance = deterministic ? 0 : 2e-5;
+      TinyRun run = LoraRun(0.3);
+      run.job.deterministic = deterministic;
+      run.accumulation = 2;
+      run.steps = 2;
+      const TinyResult one = Train(run, shape);
+      EXPECT_NE(one.losses[0], one.losses[1]);
+      run.accumulation = 1;
+      run.devices = 2;
+      ExpectSame(Train(run, shape), one, tolerance);
+      run.job.strategy = job::StrategyKind::kFsdp;
+      ExpectSame(Train(run, shape), one, tolerance);
+    }
+  }
 }
 
 // What OPT's adapters are given comes of pictures, of which nothing is trained.

@@ -1,4 +1,4 @@
-// What a rank makes of a prompt, as it is kept: with its lines, and within its bound.
+// What a rank makes of a prompt, as it is kept: exactly, and within its bound.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -28,15 +28,17 @@ job::RankContinuation KeptText(const std::string& text) {
   return kept;
 }
 
-TEST(SaidText, KeepsLinesAndTabsAndNothingElseThatATerminalObeys) {
-  EXPECT_EQ(KeptText(" one\n\ttwo\n").text, " one\n\ttwo\n");
-  EXPECT_EQ(KeptText("a\x1b[1m\nb\xff\r").text, "a?[1m\nb??");
+TEST(SaidText, KeepsEveryCharacterAndReplacesBytesThatAreNone) {
+  const std::string exact = std::string("if a:\r\n\treturn \x1b[1m\u202e") + '\0' + "\n";
+  EXPECT_EQ(KeptText(exact).text, exact);
+  EXPECT_EQ(KeptText("b\xff\r").text, "b\uFFFD\r");
 }
 
 TEST(SaidText, EndsWithinItsBound) {
   constexpr size_t kMost = job::RankContinuation::kMaxTextBytes;
   EXPECT_EQ(KeptText(std::string(kMost, '\n')).text, std::string(kMost, '\n'));
   EXPECT_EQ(KeptText(std::string(2 * kMost, '\n')).text.size(), kMost);
+  EXPECT_EQ(KeptText(std::string(2 * kMost, '\xff')).text.size() % 3, 0u) << "whole characters";
   const std::string cut = KeptText("one\n" + std::string(kMost, 'x') + "\ntwo").text;
   EXPECT_EQ(cut.size(), kMost);
   EXPECT_TRUE(cut.ends_with("x…")) << cut.substr(kMost - 10);

@@ -306,7 +306,8 @@ TEST_F(SqliteStoreTest, OfTheTextsTheFirstAndTheLastStepAreReadAndALaterAttemptR
 
 TEST_F(SqliteStoreTest, OfManyEvaluationsTheTextsOfTheFirstAndOfTheNewestAreKept) {
   Apply(SubmitBatch(1, "texts"));
-  for (int64_t step = 0; step < 40; ++step)
+  constexpr int64_t kSteps = 40, kFirstKept = kSteps - job::kNewestTextsKept;
+  for (int64_t step = 0; step < kSteps; ++step)
     Apply({{core::ContinuationRow{{1}, {step, 0, "a", "b"}}}, {}});
   const auto count = [&](const std::string& where) {
     auto database = Database::Open(DatabasePath(folder_.path()), Database::Mode::kRead).value();
@@ -316,8 +317,8 @@ TEST_F(SqliteStoreTest, OfManyEvaluationsTheTextsOfTheFirstAndOfTheNewestAreKept
     return rows;
   };
   EXPECT_EQ(count("step = 0"), 1);
-  EXPECT_EQ(count("step BETWEEN 1 AND 22"), 0);
-  EXPECT_EQ(count("step BETWEEN 23 AND 39"), 17);
+  EXPECT_EQ(count("step BETWEEN 1 AND " + std::to_string(kFirstKept - 1)), 0);
+  EXPECT_EQ(count("step >= " + std::to_string(kFirstKept)), job::kNewestTextsKept);
 }
 
 // The rows of each table, but for the site's, the workers' and the audit log's.

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "common/base/result.h"
 #include "common/job/job.h"
@@ -68,7 +70,10 @@ class Model {
   virtual double norm_eps() const = 0;
 };
 
-// The table of families. kInvalid: a family that is not in it; what CheckModel refuses. The message
+// The families of the table, by config.json's model_type.
+std::vector<std::string> FamilyNames();
+
+// One of these. kInvalid: a family that is not in the table; what CheckModel refuses. The message
 // names it.
 base::Result<std::unique_ptr<Model>> MakeModel(const job::ModelShape& shape,
                                                const ModelOptions& options);

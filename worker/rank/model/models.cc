@@ -43,6 +43,12 @@ job::JobSpec JobOf(const ModelOptions& options) {
   return job;
 }
 
+std::vector<std::string> FamilyNames() {
+  std::vector<std::string> names;
+  for (const Family& family : kFamilies) names.emplace_back(family.name);
+  return names;
+}
+
 base::Result<std::unique_ptr<Model>> MakeModel(const job::ModelShape& shape,
                                                const ModelOptions& options) {
   if (const base::Status checked = CheckJob(shape, options); !checked.ok()) return checked.error();

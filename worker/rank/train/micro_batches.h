@@ -39,6 +39,7 @@ class MicroBatches {
   // zeros.
   MicroBatches(const data::Dataset& dataset, const job::BatchPlan& plan, RowOrder order,
                int64_t rank, at::Device device, int64_t picture_side = 0);
+  virtual ~MicroBatches() = default;
 
   // What batches are made of: training rows, or the sequences that they are packed into.
   int64_t sequences() const { return packed_ ? packed_->size() : std::ssize(dataset_.train); }
@@ -52,7 +53,7 @@ class MicroBatches {
   StepCounts Counts(int64_t step);
   // loss_sum and grad_scale are left to the caller. Throws RunFailure of a picture that can't be
   // read, as Validation does.
-  model::MicroBatch Training(int64_t step, int64_t micro_step);
+  virtual model::MicroBatch Training(int64_t step, int64_t micro_step);
 
   // Validation in micro batches of plan.micro rows or packed sequences, over the first max_rows of
   // the validation rows. Batch i belongs to rank i mod n.

@@ -371,6 +371,7 @@ job::RankOutcome RankRun::Run() {
                    .batches = batches,
                    .reporter = reporter_,
                    .commands = commands_,
+                   .clock = clock_,
                    .state = state_,
                    .checkpointer = checkpointer_.get(),
                    .continuer = prompts.empty() ? nullptr : &continuer,

@@ -6,7 +6,6 @@
 #include <ATen/record_function.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -160,10 +159,9 @@ void Trainer::MicroStep(int64_t step, int64_t micro_step, const StepCounts& coun
 model::MicroBatch Trainer::TakeBatch(int64_t step, int64_t micro_step) {
   RECORD_USER_SCOPE(profile::kDataRange);
   const WaitMeter::Span waiting(parts_.waits);
-  const auto begin = std::chrono::steady_clock::now();
+  const base::SteadyMicros begin = parts_.clock.Steady();
   model::MicroBatch batch = parts_.batches.Training(step, micro_step);
-  data_wait_seconds_ +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  data_wait_seconds_ += static_cast<double>(parts_.clock.Steady() - begin) / 1e6;
   return batch;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/job/batch.h"
 #include "common/rank/rank_plan.h"
 #include "worker/rank/comm/communicator.h"
@@ -39,6 +40,7 @@ struct TrainerParts {
   MicroBatches& batches;
   Reporter& reporter;
   const Commands& commands;
+  const base::Clock& clock;
   RunState& state;
   Checkpointer* checkpointer = nullptr;        // none: the job writes no checkpoints
   const PromptContinuer* continuer = nullptr;  // none: the job has no prompts

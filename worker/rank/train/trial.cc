@@ -99,6 +99,7 @@ void RunStep(const RankContext& rank, const TrialParts& parts, const job::BatchP
                    .batches = batches,
                    .reporter = silent,
                    .commands = parts.commands,
+                   .clock = rank.clock,
                    .state = parts.state,
                    .on_micro_step =
                        [&](int64_t done) {
