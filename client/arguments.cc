@@ -4,7 +4,6 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <initializer_list>
 #include <set>
@@ -15,6 +14,7 @@
 #include "common/base/duration_hint.h"
 #include "common/base/parse_number.h"
 #include "common/base/size.h"
+#include "common/job/foreign_names.h"
 
 namespace trainctl::client {
 namespace {
@@ -33,21 +33,11 @@ const std::set<std::string, std::less<>>& SchemaKeys() {
   return *keys;
 }
 
-// "micro_batch" and "MicroBatch" are one word.
-std::string Plain(std::string_view text) {
-  std::string plain;
-  for (const char c : text) {
-    if (c != '-' && c != '_')
-      plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return plain;
-}
-
 // Keys whose last part is what `fits` wants.
 std::vector<std::string> KeysWhere(const std::function<bool(const std::string&)>& fits) {
   std::vector<std::string> keys;
   for (const std::string& key : SchemaKeys()) {
-    if (fits(Plain(key.substr(key.rfind('.') + 1)))) keys.push_back("--" + key);
+    if (fits(job::PlainName(key.substr(key.rfind('.') + 1)))) keys.push_back("--" + key);
   }
   return keys;
 }
@@ -55,13 +45,15 @@ std::vector<std::string> KeysWhere(const std::function<bool(const std::string&)>
 // The settings that a word without its group means: "--optimizer.lr" for "--lr". Empty: none, or
 // too many to say.
 std::vector<std::string> KeysMeant(const std::string& word) {
-  constexpr size_t kMostMeant = 3;
-  const std::string name = Plain(word);
+  constexpr size_t kMostMeant = 3, kLeastWithin = 3;
+  const std::string name = job::PlainName(word);
   if (name.size() < 2) return {};
   for (const auto& fits : std::initializer_list<std::function<bool(const std::string&)>>{
            [&](const std::string& last) { return last == name; },
            [&](const std::string& last) { return last.starts_with(name); },
-           [&](const std::string& last) { return last.find(name) != std::string::npos; },
+           [&](const std::string& last) {
+             return name.size() >= kLeastWithin && last.find(name) != std::string::npos;
+           },
            [&](const std::string& last) {
              return base::Closest(name, std::vector<std::string_view>{last}).has_value();
            }}) {
@@ -182,10 +174,15 @@ base::Error Arguments::UnknownOption(const std::string& word) const {
   const std::vector<std::string> meant =
       overrides_ == nullptr ? std::vector<std::string>() : KeysMeant(name);
   const bool is_whole = std::ranges::any_of(meant, [&](const std::string& key) {
-    return Plain(key.substr(key.rfind('.') + 1)) == Plain(name);
+    return job::PlainName(key.substr(key.rfind('.') + 1)) == job::PlainName(name);
   });
   if (!meant.empty() && (hint.empty() || is_whole))
     hint = "did you mean '" + Join(meant, "' or '") + "'?";
+  if (const job::ForeignName* foreign = job::FindForeignName(name);
+      foreign != nullptr && overrides_ != nullptr && !is_whole) {
+    const std::string value = foreign->value.empty() ? "" : " " + std::string(foreign->value);
+    hint = "did you mean '--" + std::string(foreign->key) + value + "'?";
+  }
   return {base::Code::kInvalid, base::WithHint("unknown option '" + name + "'", hint,
                                                "see: trainctl " + verb_ + " --help")};
 }

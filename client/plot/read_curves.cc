@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -48,6 +50,22 @@ std::string LabelOf(const v1::JobView& job, const Key& key, const CurvesWanted& 
   return label;
 }
 
+// One without a number is the lowest.
+double HighestOf(const Curve& curve) {
+  double highest = -std::numeric_limits<double>::infinity();
+  for (const Sample& sample : curve.samples) highest = std::max(highest, sample.y);
+  return highest;
+}
+
+// Of one metric, if they are more than `most`: the first of those with the highest value.
+void KeepHighest(size_t most, std::vector<Curve>* ranks) {
+  if (ranks->size() <= most) return;
+  const size_t count = ranks->size();
+  Curve highest = std::move(*std::ranges::max_element(*ranks, {}, HighestOf));
+  highest.label += ", the highest of " + std::to_string(count);
+  *ranks = {std::move(highest)};
+}
+
 }  // namespace
 
 base::Result<std::vector<Curve>> ReadCurves(Api& api, const v1::JobView& job,
@@ -79,14 +97,17 @@ base::Result<std::vector<Curve>> ReadCurves(Api& api, const v1::JobView& job,
       std::ranges::any_of(all, [](const auto& entry) { return entry.first.second > 0; });
   std::vector<Curve> curves;
   for (const job::Metric metric : wanted.metrics) {
+    std::vector<Curve> ranks;
     for (auto& [key, series] : all) {
       if (key.first != job::Name(metric)) continue;
       std::vector<Sample> not_finite = std::move(series.not_finite);
       std::ranges::stable_sort(not_finite, {}, &Sample::x);
-      curves.push_back({.label = LabelOf(job, key, wanted, several_ranks),
-                        .samples = SamplesOf(std::move(series)),
-                        .not_finite = std::move(not_finite)});
+      ranks.push_back({.label = LabelOf(job, key, wanted, several_ranks),
+                       .samples = SamplesOf(std::move(series)),
+                       .not_finite = std::move(not_finite)});
     }
+    if (wanted.most_ranks) KeepHighest(*wanted.most_ranks, &ranks);
+    std::ranges::move(ranks, std::back_inserter(curves));
   }
   return curves;
 }

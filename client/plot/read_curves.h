@@ -15,7 +15,9 @@ namespace trainctl::client {
 struct CurvesWanted {
   std::vector<job::Metric> metrics;
   std::optional<int64_t> rank;  // of a metric that each rank has: only its curve
-  bool over_time = false;       // x is seconds since the job's start, else the step
+  // Of a metric that more ranks have: only the one with the highest value, which its label says.
+  std::optional<size_t> most_ranks = {};
+  bool over_time = false;  // x is seconds since the job's start, else the step
 };
 
 // A curve for each metric, of one that each rank has for each rank. Where a step has several

@@ -90,9 +90,12 @@ TextCell HolderCell(const SiteView& site, const v1::WorkerView& worker) {
                                                       : StyleOfWorkerState(worker.state())};
 }
 
+// On 80 columns the last three minutes.
+int BucketsOn(const Paper& paper) { return IsWide(paper) ? kLoadBuckets : 6; }
+
 std::string CurveText(const SiteView& site, const std::string& name, const Paper& paper) {
   const auto curve = site.loads.find(name);
-  return curve == site.loads.end() ? "" : SparkLine(curve->second, paper.unicode);
+  return curve == site.loads.end() ? "" : SparkLine(curve->second, paper.unicode, BucketsOn(paper));
 }
 
 std::vector<TextCell> HostRow(const SiteView& site, const std::string& name, const HostLoad& load,
@@ -142,16 +145,19 @@ std::vector<TextCell> ForeignRow(const v1::ForeignProcess& process) {
           {text, Style::kWarning}};
 }
 
+// On 80 columns the last minutes' load stands rather than the temperature: it tells that a job
+// stalls.
 std::vector<std::string> AllDevices(const SiteView& site, const Paper& paper) {
+  const int buckets = BucketsOn(paper);
   RowGrid grid({{.header = "DEVICE", .least = 6, .cut = true},
                 {.header = "STATE", .least = 5},
                 {.header = "LOAD"},
-                {.header = "5 MIN", .least = kLoadBuckets, .goes = 5},
+                {.header = IsWide(paper) ? "5 MIN" : "3 MIN", .least = buckets, .goes = 3},
                 {.header = "MEMORY", .right = true, .least = 14},
                 {.header = "POWER", .right = true, .least = 5},
-                {.header = "TEMP", .right = true, .least = 5, .goes = 3},
-                {.header = "MODEL", .least = 8, .cut = true, .goes = 4},
-                {.header = "JOB", .least = 20, .cut = true}});
+                {.header = "TEMP", .right = true, .least = 5, .goes = 4},
+                {.header = "MODEL", .least = 15, .cut = true, .goes = 5},
+                {.header = "JOB", .least = 18, .cut = true}});
   const auto hosts = HostsOf(site);
   auto host = hosts.begin();
   for (size_t i = 0; i < site.workers.size(); ++i) {

@@ -226,7 +226,7 @@ Rows HelpPicture(const Paper& paper) {
       "",
       "DEVICE  a host's CPU and memory, then its devices: utilization and memory used,",
       "        of all processes there. Where not all devices fit, a host has one row.",
-      "5 MIN   the load of the last five minutes, from left to right.",
+      "5 MIN   the load of the last five minutes, from left to right; 3 MIN of three.",
       "LEFT    how long a job still needs, by the pace of its steps: a prediction.",
       "STARTS  when a job that waits as the first starts, if others end when expected.",
       "PEAK    the most memory that its tensors took, of the worst rank.",

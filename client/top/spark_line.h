@@ -7,7 +7,8 @@
 
 namespace trainctl::client {
 
-// "▁▁▃▇█": a column each bucket, a blank where nothing was seen. Empty of fewer than two.
-std::string SparkLine(const LoadCurve& curve, bool unicode);
+// "▁▁▃▇█": a column for each of the last so many buckets, a blank where nothing was seen. Empty of
+// fewer than two.
+std::string SparkLine(const LoadCurve& curve, bool unicode, int buckets = kLoadBuckets);
 
 }  // namespace trainctl::client

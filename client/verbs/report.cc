@@ -10,32 +10,41 @@
 #include "client/show/comparison.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
+#include "client/show/metric_names.h"
 #include "client/verbs/verb.h"
 
 namespace trainctl::client {
 namespace {
 
-constexpr job::Metric kDrawn[] = {job::Metric::kLoss, job::Metric::kValLoss};
+constexpr std::string_view kDrawn = "loss,val_loss";
+// Of a metric that each rank has: of a job alone as many ranks, of several jobs one rank each.
+constexpr size_t kMostRanks = 8;
 
 class ReportVerb : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Positional("JOB", &job_, "id or name of a job or group");
     arguments.Text("-o,--output", "FILE", &file_, "a file that ends in .html, .md or .pdf");
+    arguments.Text("--metric", "NAME,…", &metric_, "what the curves are of; else loss,val_loss");
     arguments.Switch("--overwrite", &overwrite_, "replace FILE");
     arguments.Remark(
         "One file to hand in, readable without the site: question, changes, outcomes, comparison, "
         "curves, memory,\n"
         "environment, and how to run it again. The question is what \"notes\" of the job file "
         "says, or \"title\" of the lab file.\n"
+        "Of a --metric of ranks a job alone has all up to eight, else the one with the highest "
+        "value.\n"
         "A PDF is printed by a Chromium on the path.");
   }
 
   int Run(Context& context) override {
     if (const base::Status usable = CheckFile(); !usable.ok()) return Fail(context, usable.error());
+    const base::Result<std::vector<job::Metric>> metrics =
+        ParseMetricNames(metric_.empty() ? std::string(kDrawn) : metric_);
+    if (!metrics.ok()) return Fail(context, metrics.error());
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
-    const base::Result<RunFacts> facts = Gather(context, **api);
+    const base::Result<RunFacts> facts = Gather(context, **api, *metrics);
     if (!facts.ok()) return Fail(context, facts.error());
     const Report report = ReportOn(*facts);
     const base::Status written =
@@ -62,7 +71,8 @@ class ReportVerb : public Verb {
     return CheckNewFile(file_, overwrite_);
   }
 
-  base::Result<RunFacts> Gather(Context& context, Api& api) const {
+  base::Result<RunFacts> Gather(Context& context, Api& api,
+                                const std::vector<job::Metric>& metrics) const {
     base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, job_));
     if (!jobs.ok()) return jobs.error();
     v1::CompareRequest request;
@@ -73,26 +83,31 @@ class ReportVerb : public Verb {
     RunFacts facts{.jobs = std::move(*jobs),
                    .comparison = std::move(*comparison),
                    .origin = LocalTime(context.clock().Wall()) + ", from " + context.server};
-    for (const job::Metric metric : kDrawn) {
+    for (const job::Metric metric : metrics) {
       base::Result<Plot> plot = Draw(api, facts.jobs, metric);
       if (!plot.ok()) return plot.error();
-      if (!plot->curves.empty()) facts.plots.push_back(std::move(*plot));
+      if (!plot->curves.empty()) {
+        facts.plots.push_back(std::move(*plot));
+      } else if (!metric_.empty()) {
+        Warn(context, "there are no points of " + plot->title);
+      }
     }
     return facts;
   }
 
   static base::Result<Plot> Draw(Api& api, const v1::GetResponse& jobs, job::Metric metric) {
     Plot plot{.title = TitleOf({metric}), .unit = std::string(job::Info(metric).unit)};
+    const size_t most_ranks = jobs.jobs_size() > 1 ? 1 : kMostRanks;
     for (const v1::JobDetail& detail : jobs.jobs()) {
       base::Result<std::vector<Curve>> curves =
-          ReadCurves(api, detail.view(), {.metrics = {metric}});
+          ReadCurves(api, detail.view(), {.metrics = {metric}, .most_ranks = most_ranks});
       if (!curves.ok()) return curves.error();
       for (Curve& curve : *curves) plot.curves.push_back(std::move(curve));
     }
     return plot;
   }
 
-  std::string job_, file_;
+  std::string job_, file_, metric_;
   bool overwrite_ = false;
 };
 

@@ -10,6 +10,7 @@
 #include "common/job/after_type.h"
 #include "common/job/check_job.h"
 #include "common/job/data_format.h"
+#include "common/job/foreign_names.h"
 #include "common/job/module_names.h"
 #include "common/job/optimizer.h"
 #include "common/job/value_type.h"
@@ -19,8 +20,8 @@ namespace {
 
 constexpr int64_t kMostRows = int64_t{1} << 40;
 constexpr int64_t kMostSteps = int64_t{1} << 40;
-constexpr int64_t kLargestBatch = int64_t{1}
-                                  << 24;  // micro × devices × accumulation stays within 64 bits
+// micro × devices × accumulation stays within 64 bits
+constexpr int64_t kLargestBatch = int64_t{1} << 24;
 constexpr int64_t kMostDevices = 4096;
 constexpr int64_t kLongestSequence = int64_t{1} << 20;
 constexpr int64_t kLongestContinuation = 4096;
@@ -476,6 +477,11 @@ const Field* ExclusivePartner(std::string_view key) {
 
 std::string SuggestKey(std::string_view key) {
   const std::string_view parent = Parent(key), name = LastPart(key);
+  if (const ForeignName* foreign = FindForeignName(name)) {
+    const bool is_sibling = !parent.empty() && Parent(foreign->key) == parent;
+    return "did you mean '" + std::string(is_sibling ? LastPart(foreign->key) : foreign->key) +
+           "'?";
+  }
   const std::vector<std::string_view> siblings = KeysWithin(parent);
   if (std::string hint = base::DidYouMean(name, siblings); !hint.empty()) return hint;
   for (const Field& field : Fields()) {

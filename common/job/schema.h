@@ -63,8 +63,9 @@ const Field* FindMapOfEntry(std::string_view key);
 // The other one of two keys that exclude each other, e.g. of train.global_batch_size.
 const Field* ExclusivePartner(std::string_view key);
 
-// "did you mean 'micro_batch_size'?" for an unknown key, or "". The nearest key of its section
-// comes first, then a key of that name elsewhere. Last comes the only key that it begins.
+// "did you mean 'micro_batch_size'?" for an unknown key, or "". What another program calls a
+// key comes first (foreign_names.h). Then come the nearest key of its section, and a key of that
+// name elsewhere. Last comes the only key that it begins.
 std::string SuggestKey(std::string_view key);
 
 }  // namespace trainctl::job

@@ -111,6 +111,32 @@ TEST_F(ArgumentsTest, ASettingWithoutItsGroupIsSuggestedWithIt) {
   EXPECT_EQ(hint("--skip"), "unknown option '--skip': did you mean '--profile.skip'?");
 }
 
+TEST_F(ArgumentsTest, AnOptionOfAnotherProgramIsSuggestedAsItsSetting) {
+  const auto meant = [this](const std::string& option) {
+    const std::string error = ErrorOf({"job.json", option, "1"});
+    const size_t hint = error.find("did you mean ");
+    return hint == std::string::npos ? "" : error.substr(hint + 13, error.find('?') - hint - 13);
+  };
+  EXPECT_EQ(meant("--learning-rate"), "'--optimizer.lr'");
+  EXPECT_EQ(meant("--learning_rate"), "'--optimizer.lr'");
+  EXPECT_EQ(meant("--gpus"), "'--devices'");
+  EXPECT_EQ(meant("--num-gpus"), "'--devices'");
+  EXPECT_EQ(meant("--nproc_per_node"), "'--devices'");
+  EXPECT_EQ(meant("--bf16"), "'--precision bf16-mixed'");
+  EXPECT_EQ(meant("--gradient_checkpointing"), "'--activation_checkpointing true'");
+  EXPECT_EQ(meant("--per_device_train_batch_size"), "'--train.micro_batch_size'");
+  EXPECT_EQ(meant("--time"), "'--resources.time_limit'") << "nearer to it by letters is --name";
+  EXPECT_EQ(meant("--save_steps"), "'--checkpoint.every_steps'");
+  EXPECT_EQ(meant("--tp"), "") << "two letters within a name mean nothing";
+}
+
+TEST(ArgumentsOfOtherVerbs, HaveNoSettingsToSuggest) {
+  Arguments arguments("wait", "", "");
+  const base::Status read = arguments.Parse({"--learning-rate"});
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().message, "unknown option '--learning-rate'; see: trainctl wait --help");
+}
+
 TEST_F(ArgumentsTest, WhatIsMissingOrTooMuchIsNamed) {
   EXPECT_EQ(ErrorOf({}), "FILE is missing: the file; see: trainctl submit --help");
   EXPECT_EQ(ErrorOf({"a.json", "b.json"}),

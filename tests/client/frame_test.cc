@@ -3,14 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <random>
 #include <sstream>
 
+#include "client/screen.h"
 #include "client/show/escaping.h"
 #include "client/top/picture.h"
 #include "client/top/spark_line.h"
-#include "tests/client/fake_coordinator.h"
+#include "tests/client/client_test.h"
 
 namespace trainctl::client {
 namespace {
@@ -126,7 +130,7 @@ void AddLoads(int frame, int device, v1::LoadHistory* loads) {
   }
 }
 
-SiteView LargeSite(int frame) {
+v1::ListResponse LargeList(int frame) {
   std::mt19937 random(static_cast<unsigned>(frame));  // NOLINT: the same each time
   v1::ListResponse site;
   for (int i = 0; i < 256; ++i) {
@@ -150,6 +154,12 @@ SiteView LargeSite(int frame) {
     job.set_loss(static_cast<double>(random() % 5000) / 1000);
     job.set_tokens_per_second(static_cast<double>(random() % 90000));
   }
+  return site;
+}
+
+SiteView LargeSite(int frame) {
+  std::mt19937 random(static_cast<unsigned>(frame) + 1);  // NOLINT: the same each time
+  const v1::ListResponse site = LargeList(frame);
   SiteView view = SiteViewOf("127.0.0.1:7070", (1'000'000 + frame) * int64_t{1'000'000}, site, {});
   for (const v1::JobView& job : site.jobs()) {
     HeldMemory& memory = view.memory[job.id()];
@@ -203,6 +213,93 @@ TEST(Frame, ALargeSiteThatChangesAllTheTimeGoesThroughASlowLine) {
     RecordProperty("bytes_of_" + std::to_string(paper.columns),
                    static_cast<int>(FrameBytes(Sent(LargeSite(1), paper), drawn).size()));
     EXPECT_LE(FrameBytes(drawn, Sent(LargeSite(9), paper)).size(), 0u) << "nothing has changed";
+  }
+}
+
+// A terminal that counts what comes in each second until the next refresh.
+struct Counted {
+  std::vector<size_t> bytes;  // of each second
+  double seconds = 0;
+};
+
+class CountingScreen : public Screen {
+ public:
+  CountingScreen(std::deque<KeyPress> keys, base::FakeClock* clock, Counted* counted,
+                 std::function<void()> on_wait)
+      : keys_(std::move(keys)), clock_(clock), counted_(counted), on_wait_(std::move(on_wait)) {}
+
+  ScreenSize size() const override { return {.columns = 200, .rows = 60}; }
+  void Draw(const std::vector<std::string>& rows) override {
+    Rows sent;
+    for (const std::string& row : rows) {
+      std::ostringstream bytes;
+      EscapingStream(&bytes, EscapingBuffer::Kind::kOwn) << row;
+      sent.push_back(bytes.str());
+    }
+    counted_->bytes.resize(static_cast<size_t>(counted_->seconds) + 1);
+    counted_->bytes.back() += FrameBytes(drawn_, sent).size();
+    drawn_ = std::move(sent);
+  }
+  // No key but those at first; then the time is over.
+  std::optional<KeyPress> WaitForKey(double seconds) override {
+    constexpr double kWatched = 12;
+    if (counted_->seconds >= kWatched) return KeyPress{KeyKind::kHangUp};
+    if (!keys_.empty()) {
+      const KeyPress key = keys_.front();
+      keys_.pop_front();
+      return key;
+    }
+    on_wait_();
+    counted_->seconds += seconds;
+    clock_->Advance(static_cast<int64_t>(seconds * 1e6) + 1);
+    return std::nullopt;
+  }
+
+ private:
+  std::deque<KeyPress> keys_;
+  base::FakeClock* clock_;
+  Counted* counted_;
+  std::function<void()> on_wait_;
+  Rows drawn_;
+};
+
+class TopOnASlowLine : public ClientTest {
+ protected:
+  Counted Watched(std::deque<KeyPress> keys) {
+    Counted counted;
+    Change();
+    SetTerminal(200);
+    surroundings_.out_terminal.layout.colour = true;
+    surroundings_.open_screen = [&] {
+      return std::make_unique<CountingScreen>(std::move(keys), &clock_, &counted,
+                                              [this] { Change(); });
+    };
+    EXPECT_EQ(Trainctl({"top"}).code, 0);
+    return counted;
+  }
+
+  // All numbers of all devices and jobs, more often than it is looked.
+  void Change() {
+    const v1::ListResponse site = LargeList(++changes_);
+    coordinator_.jobs.assign(site.jobs().begin(), site.jobs().end());
+    coordinator_.workers.assign(site.workers().begin(), site.workers().end());
+  }
+
+  int changes_ = 0;
+};
+
+TEST_F(TopOnASlowLine, RefreshesNoMoreOftenThanTheLineCarries) {
+  const KeyPress devices{KeyKind::kCharacter, 'd'};
+  for (const auto& keys : {std::deque<KeyPress>{}, {devices}}) {
+    const Counted counted = Watched(keys);
+    ASSERT_GE(counted.bytes.size(), 12u);
+    // What is painted at first is one picture more.
+    for (size_t second = 1; second < counted.bytes.size(); ++second) {
+      EXPECT_LE(counted.bytes[second], kMostBytesASecond) << "second " << second;
+      EXPECT_GT(counted.bytes[second], 100u) << "nothing was sent in second " << second;
+    }
+    EXPECT_LE(counted.bytes[0], 2 * kMostBytesASecond);
+    RecordProperty("bytes_of_a_second", static_cast<int>(std::ranges::max(counted.bytes)));
   }
 }
 

@@ -111,6 +111,45 @@ TEST_F(ReportTest, MarkdownSaysTheSame) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
+TEST_F(ReportTest, CurvesAreOfTheMetricsThatAreNamed) {
+  const std::string usual = Written("usual.md");
+  EXPECT_EQ(usual.find("utilization"), std::string::npos) << usual;
+  for (const int64_t rank : {0, 1, 2}) {
+    v1::MetricPoint point;
+    point.set_name("gpu_utilization_percent");
+    point.set_rank(rank);
+    for (const double value : {10.0, rank == 1 ? 90.0 : 20.0, 15.0}) {
+      point.set_step(point.step() + 1);
+      point.set_value(value);
+      coordinator_.job_points["j1"].push_back(point);
+    }
+  }
+  const Ended group = Trainctl(
+      {"report", "my-lab", "--metric", "gpu_utilization_percent,val_loss", "-o", folder_ / "g.md"});
+  EXPECT_EQ(group.code, 0) << group.err;
+  EXPECT_NE(group.err.find("no points of validation loss"), std::string::npos) << group.err;
+  const std::string of_group = folder_.Read("g.md");
+  EXPECT_NE(of_group.find("full (j1), rank 1, the highest of 3"), std::string::npos) << of_group;
+  EXPECT_EQ(of_group.find("rank 0"), of_group.find("rank 0 has no memory")) << of_group;
+  EXPECT_EQ(of_group.find("rank 2"), std::string::npos) << of_group;
+  EXPECT_EQ(of_group.find("a full (j1): 1 at the end"), std::string::npos) << "the loss";
+  EXPECT_EQ(
+      Trainctl({"report", "j1", "--metric", "gpu_utilization_percent", "-o", folder_ / "j.md"})
+          .code,
+      0);
+  const std::string alone = folder_.Read("j.md");
+  for (const char* rank : {"(j1), rank 0: ", "(j1), rank 1: ", "(j1), rank 2: "})
+    EXPECT_NE(alone.find(rank), std::string::npos) << rank << alone;
+}
+
+TEST_F(ReportTest, AMetricThatIsMistypedIsNamed) {
+  const Ended ended =
+      Trainctl({"report", "my-lab", "--metric", "los", "-o", folder_ / "report.html"});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_NE(ended.err.find("did you mean 'loss'?"), std::string::npos) << ended.err;
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
 TEST_F(ReportTest, OneJobHasItsOwnFileToRunAgain) {
   coordinator_.comparison.mutable_jobs()->RemoveLast();
   for (v1::CompareRow& row : *coordinator_.comparison.mutable_rows())

@@ -262,6 +262,20 @@ TEST(TopPicture, TheLastMinutesStandBesideTheLoad) {
   EXPECT_NE(text.find("▁█"), std::string::npos) << text;
 }
 
+TEST(TopPicture, TheLastMinutesStandOn80ColumnsRatherThanTheTemperature) {
+  SiteView site = SampleSite();
+  const std::string without = Text(Shown(site, {}));
+  EXPECT_NE(without.find("TEMP"), std::string::npos) << "no load is known\n" << without;
+  site.loads["alpha/0"] = {0, 100, 0, 0, 0, 0, 0, 50, 100, 0};
+  site.workers[0].mutable_device_sample()->set_memory_used_bytes(int64_t{120} << 30);
+  *site.workers[1].mutable_device_sample()->add_foreign() = {};
+  const std::string text = Text(Shown(site, {}));
+  EXPECT_NE(text.find("3 MIN"), std::string::npos) << text;
+  EXPECT_NE(text.find("  ▁▁▁▅█▁  "), std::string::npos) << text;
+  EXPECT_EQ(text.find("TEMP"), std::string::npos) << text;
+  EXPECT_NE(text.find("j2 tiny (anna)"), std::string::npos) << text;
+}
+
 TEST(TopKeys, ASlashFiltersByWhatIsTyped) {
   const SiteView site = SampleSite();
   TopState state;

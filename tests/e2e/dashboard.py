@@ -29,6 +29,13 @@ const pixelsOf = (chart) => {
 """
 
 
+FILL = """
+WITH RECURSIVE steps(step) AS (SELECT 0 UNION ALL SELECT step + 1 FROM steps WHERE step + 1 < ?)
+INSERT INTO points (series, step, attempt, value, time)
+SELECT ?, step, 1, {}, ? + step * 1000 FROM steps
+"""
+
+
 @unittest.skipIf(browser.why_not(), browser.why_not())
 class DashboardCase(SharedClusterTest):
     """One browser for all tests of a class. A test has a tab of its own."""
@@ -43,6 +50,27 @@ class DashboardCase(SharedClusterTest):
         super().setUp()
         self.addCleanup(self.browser.start_afresh)
         self.address = self.trainctl("ui").stdout.strip()
+
+    def fill(self, job, steps, all_series):
+        """These points are all that the job has, filled in while the coordinator is away. Of each
+        series its metric, its rank, -1 for the gang, and its value at a step as SQL."""
+        self.process("traincoordinator").kill()
+        number = int(job[1:])
+        path = self.site / "coordinator" / "coordinator.db"
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            began = "SELECT started_at FROM job_status WHERE job = ?"
+            [(start,)] = database.execute(began, [number])
+            old = "SELECT id FROM series WHERE job = ?"
+            database.execute(f"DELETE FROM points WHERE series IN ({old})", [number])
+            database.execute("DELETE FROM series WHERE job = ?", [number])
+            for name, rank, value in all_series:
+                made = database.execute(
+                    "INSERT INTO series (job, name, rank, phase, attempt, latest_step, total,"
+                    " count) VALUES (?, ?, ?, '', 1, ?, 0, ?)",
+                    [number, name, rank, steps - 1, steps],
+                )
+                database.execute(FILL.format(value), [steps, made.lastrowid, start])
+        self.up()
 
     def query(self, sql, *parameters):
         """Rows of the coordinator's database."""

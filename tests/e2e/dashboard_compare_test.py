@@ -119,6 +119,32 @@ class DashboardCompareTest(DashboardCase):
         )
         self.assertEqual(drawn, [[list(one) for one in self.stored(job, name)] for job in jobs])
 
+    def labels_of_curves(self, jobs, metric, count):
+        asked = "&".join(f"job={job}" for job in jobs)
+        self.browser.open(f"{self.address}compare?{asked}&metric={metric}")
+        rows = "document.querySelectorAll('#curves tbody tr')"
+        self.browser.wait(f"return {rows}.length === {count}")
+        return self.browser.run(f"return [...{rows}].map((row) => row.children[0].textContent)")
+
+    def test_of_ranks_the_highest_stands_for_a_run_and_all_for_one_alone(self):
+        one, other = (self.finished(tiny_job(name=name)) for name in ("one", "other"))
+        peak = "gpu_memory_used_bytes"
+        ranks = [(peak, rank, f"{rank} % 3 * 1e9 + step") for rank in range(4)]
+        self.fill(one, 9, [*ranks, ("loss", -1, "3 - step * 0.1")])
+        self.fill(other, 9, ranks[:1])
+        self.assertEqual(
+            self.labels_of_curves([one, other], peak, 2),
+            [f"one ({one}), rank 2, the highest of 4", f"other ({other})"],
+        )
+        alone = self.labels_of_curves([one], peak, 4)
+        self.assertEqual(alone, [f"one ({one}), rank {rank}" for rank in range(4)])
+        self.assertEqual(self.labels_of_curves([one], "loss", 1), [f"one ({one})"])
+        self.fill(one, 9, [(peak, rank, f"{rank} % 9 * 1e9 + step") for rank in range(10)])
+        self.assertEqual(
+            self.labels_of_curves([one], peak, 1), [f"one ({one}), rank 8, the highest of 10"]
+        )
+        self.expect_no_faults()
+
     def test_times_are_of_the_whole_run_whatever_steps_are_shown(self):
         _, jobs = self.lab()
         asked = f"{self.address}compare?job={jobs[0]}&job={jobs[1]}&axis=time"

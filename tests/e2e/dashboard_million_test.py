@@ -2,10 +2,8 @@
 page and the coordinator work for it beside what they work for a job of few, and how much is sent.
 The bar of a second is measured by what it prints: processors differ."""
 
-import contextlib
 import os
 import pathlib
-import sqlite3
 import unittest
 
 from cluster import tiny_job
@@ -27,11 +25,6 @@ SERIES = (
     ("rank_cpu_percent", 0, "90.0 + step % 11"),
     ("rank_memory_used_bytes", 0, "2e9 + step % 67 * 1e5"),
 )
-FILL = """
-WITH RECURSIVE steps(step) AS (SELECT 0 UNION ALL SELECT step + 1 FROM steps WHERE step + 1 < ?)
-INSERT INTO points (series, step, attempt, value, time)
-SELECT ?, step, 1, {}, ? + step * 1000 FROM steps
-"""
 # When the first curve is on the screen.
 WATCH = """
 new MutationObserver((_, watcher) => {
@@ -63,26 +56,6 @@ MOST_BYTES = 500_000
 
 
 class DashboardMillionTest(DashboardCase):
-    def fill(self, job, steps, all_series=SERIES):
-        """These points are all that the job has, filled in while the coordinator is away."""
-        self.process("traincoordinator").kill()
-        number = int(job[1:])
-        path = self.site / "coordinator" / "coordinator.db"
-        with contextlib.closing(sqlite3.connect(path)) as database, database:
-            began = "SELECT started_at FROM job_status WHERE job = ?"
-            [(start,)] = database.execute(began, [number])
-            old = "SELECT id FROM series WHERE job = ?"
-            database.execute(f"DELETE FROM points WHERE series IN ({old})", [number])
-            database.execute("DELETE FROM series WHERE job = ?", [number])
-            for name, rank, value in all_series:
-                made = database.execute(
-                    "INSERT INTO series (job, name, rank, phase, attempt, latest_step, total,"
-                    " count) VALUES (?, ?, ?, '', 1, ?, 0, ?)",
-                    [number, name, rank, steps - 1, steps],
-                )
-                database.execute(FILL.format(value), [steps, made.lastrowid, start])
-        self.up()
-
     def coordinator_seconds(self):
         """Of a processor, since it began."""
         stat = pathlib.Path(f"/proc/{self.process('traincoordinator').pid}/stat").read_text()
@@ -119,10 +92,10 @@ class DashboardMillionTest(DashboardCase):
         job = self.finished(tiny_job())
         self.browser.command("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
         self.browser.count_processor_time()
-        self.fill(job, FEW)
+        self.fill(job, FEW, SERIES)
         _, *of_few = self.opened(job, len(SERIES))
         self.browser.open("about:blank")
-        self.fill(job, STEPS)
+        self.fill(job, STEPS, SERIES)
         drawn, site, page = self.opened(job, len(SERIES))
         first = self.browser.run("return window.firstCurve") / 1000
         sent, of_curves = self.browser.run(SENT)

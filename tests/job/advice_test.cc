@@ -319,7 +319,15 @@ TEST(Advice, ConsidersTensOfThousands) {
   text.replace(text.find("64"), 2, "7680");
   Question question = OnH200s(text, kDevices);
   question.liberties = {Liberty::kLora, Liberty::kQlora, Liberty::kPrecision, Liberty::kOptimizer};
-  EXPECT_GT(Find(question).considered, kConsidered);
+  const Ways ways = Find(question);
+  EXPECT_GT(ways.considered, kConsidered);
+  int64_t excluded = 0;
+  for (const Exclusion& exclusion : ways.excluded) excluded += exclusion.ways;
+  EXPECT_EQ(ways.considered, std::ssize(ways.fitting) + excluded) << "each is counted once";
+  const std::vector<Way> front = ParetoFront(ways.fitting);
+  ASSERT_FALSE(front.empty());
+  EXPECT_LT(front.size(), 100u) << "an answer that people read";
+  EXPECT_LE(front.front().time->total_seconds, ways.asked.time->total_seconds);
 }
 
 // Runs are asked for of the fastest 500.

@@ -115,6 +115,14 @@ async function compare(words, wantedBase) {
 
 // ---- the curves ----
 
+const kMostRanks = 8;  // of a run that stands alone
+
+// The first of those with the highest value. What is no number is lower than any.
+function highestOf(ranks) {
+  const highest = ({ values }) => Math.max(...values.filter((value) => value !== null));
+  return ranks.reduce((one, other) => (highest(other) > highest(one) ? other : one));
+}
+
 async function readCurves() {
   const metric = at("metric").value;
   const range = { from: at("from").value, to: at("to").value };
@@ -130,15 +138,18 @@ function zoom(first, last) {
   guarded(readCurves);
 }
 
-// Of each run its gang's curve, or its first rank's.
+// Of each run its gang's curve. Of ranks all, where a run stands alone; else the highest, as the
+// table has the worst rank's memory.
 function draw() {
   const axis = at("axis").value;
   const drawn = curves.flatMap((series) => {
-    const first = { ...series, curves: series.curves.slice(0, 1) };
-    const start = series.started_at ?? first.curves[0].times[0] ?? 0;
-    return curvesOf(first, axis, start, ({ rank }) => (
+    const most = curves.length > 1 ? 1 : kMostRanks, count = series.curves.length;
+    const shown = { ...series, curves: count > most ? [highestOf(series.curves)] : series.curves };
+    const start = series.started_at ?? shown.curves[0].times[0] ?? 0;
+    const note = count > most ? `, the highest of ${count}` : "";
+    return curvesOf(shown, axis, start, ({ rank }) => (
       `${series.name} (${series.job})`
-      + (rank === null || series.curves.length === 1 ? "" : `, rank ${rank}`)));
+      + (rank === null || count === 1 ? "" : `, rank ${rank}${note}`)));
   });
   const title = metrics.find((metric) => metric.name === at("metric").value).label;
   chart.draw(drawn, {
