@@ -4,6 +4,7 @@
 
 #include "common/base/utf8.h"
 #include "common/job/schema.h"
+#include "common/job/suggest_key.h"
 #include "common/json/read_json.h"
 #include "common/json/write_json.h"
 

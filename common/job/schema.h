@@ -55,6 +55,8 @@ const Section* FindSection(std::string_view key);
 std::optional<JsonNode> DefaultOf(const Field& field);
 // Of "train.epochs" the section "train"; nullptr for a key of the top.
 const Section* SectionOf(std::string_view key);
+// "train" of "train.epochs", "" of "devices".
+std::string_view Parent(std::string_view key);
 // "epochs" of "train.epochs".
 std::string_view LastPart(std::string_view key);
 // Of "tags.lab" the field "tags"; nullptr for all other keys.
@@ -62,10 +64,5 @@ const Field* FindMapOfEntry(std::string_view key);
 
 // The other one of two keys that exclude each other, e.g. of train.global_batch_size.
 const Field* ExclusivePartner(std::string_view key);
-
-// "did you mean 'micro_batch_size'?" for an unknown key, or "". What another program calls a
-// key comes first (foreign_names.h). Then come the nearest key of its section, and a key of that
-// name elsewhere. Last comes the only key that it begins.
-std::string SuggestKey(std::string_view key);
 
 }  // namespace trainctl::job
