@@ -67,6 +67,12 @@ void ReplaceInvalidUtf8(std::string* text) {
   if (rest.size() < text->size()) *text = valid.append(rest);
 }
 
+std::string_view WholeCharacters(std::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return text;
+  while (max_bytes > 0 && (static_cast<uint8_t>(text[max_bytes]) & 0xC0) == 0x80) --max_bytes;
+  return text.substr(0, max_bytes);
+}
+
 std::string Excerpt(std::string_view text, size_t max_bytes) {
   constexpr std::string_view kEllipsis = "…";
   std::string shown;

@@ -29,6 +29,9 @@ std::optional<CodePoint> FirstCodePoint(std::string_view text);
 // direction, line and paragraph separators.
 bool IsControl(char32_t value);
 
+// The longest beginning of at most max_bytes that ends between characters.
+std::string_view WholeCharacters(std::string_view text, size_t max_bytes);
+
 // At most max_bytes, cut between characters, with "…" (counted) where something was cut; invalid
 // bytes and control characters become '?', so that what a file holds can be shown on a terminal.
 std::string Excerpt(std::string_view text, size_t max_bytes);

@@ -115,9 +115,8 @@ std::string BeginningOf(std::string text, size_t max_bytes) {
   constexpr std::string_view kEllipsis = "…";
   base::ReplaceInvalidUtf8(&text);
   if (text.size() <= max_bytes) return text;
-  size_t end = max_bytes - kEllipsis.size();
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end).append(kEllipsis);
+  text.resize(base::WholeCharacters(text, max_bytes - kEllipsis.size()).size());
+  return text.append(kEllipsis);
 }
 
 void Apply(Report& report, const job::RankContinuation& body) {

@@ -39,6 +39,13 @@ TEST(ReplaceInvalidUtf8, LeavesValidTextAlone) {
   EXPECT_EQ(text, "héllo 😀");
 }
 
+TEST(WholeCharacters, EndsBetweenCharacters) {
+  EXPECT_EQ(WholeCharacters("a\u20AC", 9), "a\u20AC");
+  EXPECT_EQ(WholeCharacters("a\u20ACb", 4), "a\u20AC");
+  EXPECT_EQ(WholeCharacters("a\u20ACb", 3), "a");
+  EXPECT_EQ(WholeCharacters("\u20AC", 2), "");
+}
+
 TEST(Excerpt, KeepsWhatIsShortEnough) { EXPECT_EQ(Excerpt("häßlich", 9), "häßlich"); }
 
 TEST(Excerpt, CutsBetweenCharacters) {

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "common/base/utf8.h"
 #include "worker/rank/data/boundary_tokens.h"
 #include "worker/rank/data/captions.h"
 #include "worker/rank/data/chat_encoder.h"
@@ -115,11 +116,9 @@ std::string AddedText(const Tokenizer& tokenizer, std::span<const int32_t> promp
   all.insert(all.end(), added.begin(), added.end());
   // A decoder may drop the space that begins a text, so that the words are read behind the prompt.
   const std::string before = TextOfWords(tokenizer, prompt), both = TextOfWords(tokenizer, all);
-  std::string text =
+  const std::string text =
       both.starts_with(before) ? both.substr(before.size()) : TextOfWords(tokenizer, added);
-  if (text.size() <= max_bytes) return text;
-  while (max_bytes > 0 && (static_cast<unsigned char>(text[max_bytes]) & 0xC0) == 0x80) --max_bytes;
-  return text.substr(0, max_bytes);
+  return std::string(base::WholeCharacters(text, max_bytes));
 }
 
 }  // namespace trainctl::data

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/utf8.h"
 #include "worker/rank/data/batches.h"
 
 namespace trainctl::data {
@@ -12,14 +13,11 @@ namespace {
 
 constexpr std::string_view kLeftOut = " … ";
 
-bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
 std::string Shortened(const std::string& text) {
   if (text.size() <= kMostPieceBytes) return text;
-  size_t head = kMostPieceBytes * 3 / 4, tail = text.size() - kMostPieceBytes / 4;
-  while (head > 0 && IsContinuation(text[head])) --head;
-  while (tail < text.size() && IsContinuation(text[tail])) ++tail;
-  return text.substr(0, head).append(kLeftOut).append(text.substr(tail));
+  const std::string_view head = base::WholeCharacters(text, kMostPieceBytes * 3 / 4);
+  const size_t tail = base::WholeCharacters(text, text.size() - kMostPieceBytes / 4).size();
+  return std::string(head).append(kLeftOut).append(text.substr(tail));
 }
 
 // The tokens' text, read behind the token before them: a decoder may drop the space that begins a

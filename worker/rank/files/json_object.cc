@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "common/base/utf8.h"
+
 namespace trainctl::files {
 namespace {
 
@@ -12,11 +14,9 @@ constexpr size_t kShownBytes = 120;
 
 // Short enough for a message, cut between characters.
 std::string Shown(const json& value) {
-  std::string text = value.dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace);
+  const std::string text = value.dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace);
   if (text.size() <= kShownBytes) return text;
-  size_t end = kShownBytes;
-  while ((text[end] & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "…";
+  return std::string(base::WholeCharacters(text, kShownBytes)).append("…");
 }
 
 const json& EmptyObject() {
