@@ -34,16 +34,19 @@ constexpr int kEscapeMillis = 50;  // what follows ESC within a sequence comes s
 constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV,
                            SIGBUS, SIGILL,  SIGFPE, SIGXCPU, SIGALRM};
 
-// What the handlers read: it is set before they are installed, and stays until they are gone.
+// What the handlers use: it is set before they are installed, and stays until they are gone.
 struct Held {
   int keys = -1;
+  int woken = -1, wake = -1;  // a pipe: a signal also ends a wait that begins after it
   termios before{}, raw{};
   const KeptErrors* errors = nullptr;
 };
 Held held;
 std::atomic<bool> is_held = false;
 std::atomic<bool> wants_all = false;  // the size changed, or the program goes on after a stop
-std::atomic<bool> resized = false;
+
+// A pipe that is full wakes as well.
+void Wake() { static_cast<void>(!write(held.wake, "", 1)); }
 
 void Send(std::string_view bytes) {
   while (!bytes.empty()) {
@@ -59,6 +62,7 @@ void Take() {
   held.errors->Keep();
   Send(kEnter);
   wants_all = true;
+  Wake();
 }
 
 void GiveBack() {
@@ -104,7 +108,12 @@ void OnContinue(int) {
   errno = error;
 }
 
-void OnResize(int) { resized = true; }
+void OnResize(int) {
+  const int error = errno;
+  wants_all = true;
+  Wake();
+  errno = error;
+}
 
 class TtyScreen : public Screen {
  public:
@@ -125,6 +134,7 @@ class TtyScreen : public Screen {
     for (size_t i = 0; i < std::size(kEnding); ++i) sigaction(kEnding[i], &before_[i], nullptr);
     for (const int signal : {SIGTSTP, SIGCONT, SIGWINCH}) SetHandler(signal, SIG_DFL);
     if (owns_keys_) close(keys_);
+    for (const int end : {held.woken, held.wake}) close(end);
   }
   TtyScreen(const TtyScreen&) = delete;
   TtyScreen& operator=(const TtyScreen&) = delete;
@@ -153,7 +163,6 @@ class TtyScreen : public Screen {
     if (const auto key = reader_.Next(/*last=*/false)) return key;
     const int millis = static_cast<int>(std::clamp(std::ceil(seconds * 1000), 0.0, 3.6e6));
     if (!Read(reader_.empty() ? millis : kEscapeMillis)) return KeyPress{KeyKind::kHangUp};
-    if (resized.exchange(false)) wants_all = true;
     while (true) {
       if (const auto key = reader_.Next(/*last=*/false)) return key;
       if (reader_.empty()) return std::nullopt;
@@ -171,9 +180,13 @@ class TtyScreen : public Screen {
     return bytes.str();
   }
 
+  // Until there is something to read, for at most so long, or until a signal that wants a picture.
   bool Await(int millis) const {
-    pollfd input{keys_, POLLIN, 0};
-    return poll(&input, 1, millis) > 0;
+    pollfd inputs[] = {{keys_, POLLIN, 0}, {held.woken, POLLIN, 0}};
+    if (poll(inputs, std::size(inputs), millis) <= 0) return false;
+    char wakes[64];
+    while (inputs[1].revents != 0 && read(held.woken, wakes, sizeof wakes) > 0) continue;
+    return inputs[0].revents != 0;
   }
 
   // Waits at most so long, or until a signal. False: the terminal is gone.
@@ -205,7 +218,14 @@ std::unique_ptr<Screen> OpenTtyScreen() {
     if (owns) close(keys);
     return nullptr;
   }
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    if (owns) close(keys);
+    return nullptr;
+  }
   held.keys = keys;
+  held.woken = ends[0];
+  held.wake = ends[1];
   held.raw = held.before;
   held.raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // Ctrl-C and Ctrl-Z are signals
   held.raw.c_cc[VMIN] = 1;

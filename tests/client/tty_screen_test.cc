@@ -121,7 +121,7 @@ TEST(TtyScreen, IsDrawnAnewAfterAStopThatAsksNobody) {
     const std::unique_ptr<Screen> screen = OpenTtyScreen();
     while (true) {
       screen->Draw({"a picture"});
-      screen->WaitForKey(/*seconds=*/1);  // as top; a signal may come just before it waits
+      screen->WaitForKey(/*seconds=*/3600);
     }
   });
   terminal.ReadUntil("a picture");
