@@ -171,8 +171,8 @@ TEST_F(SlowReadersTest, AnAnswerThatNobodyReadsEndsInItsTime) {
 }
 
 TEST_F(SlowReadersTest, AnswersThatNobodyReadsHoldLittleAndHinderNobody) {
-  constexpr int64_t kBytes = 4 << 20;
-  constexpr int kLists = 300, kJobs = 100;
+  constexpr int64_t kBytes = 1 << 20;
+  constexpr int kLists = 80, kJobs = 100;
   Begin({.bytes = 4 * kBytes, .bytes_of_user = kBytes});
   Submit(kJobs);
   const auto slow = AnotherChannel(kWindow);
