@@ -10,6 +10,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -209,6 +210,16 @@ class ClusterTest(Patience, unittest.TestCase):
 
     def job(self, job_id):
         return self.json("status", job_id)["jobs"][0]
+
+    def events(self, job_id):
+        """The texts of what happened to the job, in order."""
+        return [event["text"] for event in self.json("describe", job_id)["jobs"][0]["events"]]
+
+    def query_database(self, sql, *parameters):
+        """Rows of the coordinator's database."""
+        path = f"file:{self.site}/coordinator/coordinator.db?mode=ro"
+        with contextlib.closing(sqlite3.connect(path, uri=True)) as database:
+            return database.execute(sql, parameters).fetchall()
 
     def workers(self):
         return {

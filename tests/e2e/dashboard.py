@@ -72,18 +72,12 @@ class DashboardCase(SharedClusterTest):
                 database.execute(FILL.format(value), [steps, made.lastrowid, start])
         self.up()
 
-    def query(self, sql, *parameters):
-        """Rows of the coordinator's database."""
-        path = f"file:{self.site}/coordinator/coordinator.db?mode=ro"
-        with contextlib.closing(sqlite3.connect(path, uri=True)) as database:
-            return database.execute(sql, parameters).fetchall()
-
     def described(self, job):
         return self.json("describe", job)["jobs"][0]
 
     def timed(self, job, name, rank=None, phase=""):
         """(steps done, value, seconds) of a metric, as the database has them."""
-        rows = self.query(
+        rows = self.query_database(
             "SELECT step + 1, value, points.time / 1e6 FROM points "
             "JOIN series ON series.id = series "
             "WHERE job = ? AND name = ? AND rank = ? AND phase = ? ORDER BY step",

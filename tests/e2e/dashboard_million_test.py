@@ -66,7 +66,7 @@ class DashboardMillionTest(DashboardCase):
         """Few points, among them the least and the most, each at the steps that were done."""
         name, rank, _ = series
         self.assertLessEqual(len(points), 600, title)
-        [ends] = self.query(
+        [ends] = self.query_database(
             "SELECT MIN(value), MAX(value), MIN(step) + 1, MAX(step) + 1 FROM points "
             "JOIN series ON series.id = series WHERE name = ? AND rank = ?",
             *(name, rank),

@@ -1,6 +1,5 @@
 """A lease of real processes: nobody else has its device, and its own job is gone before its end."""
 
-import sqlite3
 import time
 import unittest
 
@@ -18,17 +17,10 @@ class Lease(ClusterTest):
             name=name, output__dir=str(self.dir / name), checkpoint__every_steps=1_000_000
         )
 
-    def told(self, job_id):
-        events = self.json("describe", job_id)["jobs"][0]["events"]
-        return " ".join(event["text"] for event in events)
-
     def held(self, job_id):
         """When its only attempt had the device, by the database: from and to, in seconds."""
-        (database,) = self.dir.rglob("coordinator.db")
-        connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-        self.addCleanup(connection.close)
-        (times,) = connection.execute(
-            "SELECT placed_at / 1e6, ended_at / 1e6 FROM attempts WHERE job = ?", (job_id[1:],)
+        (times,) = self.query_database(
+            "SELECT placed_at / 1e6, ended_at / 1e6 FROM attempts WHERE job = ?", job_id[1:]
         )
         return times
 
@@ -49,7 +41,7 @@ class Lease(ClusterTest):
         self.assertLessEqual(lease["start"], came)
         self.assertLessEqual(left, lease["end"])
         self.assertLessEqual(lease["end"], came_after)
-        self.assertIn("lease 'lab' of", self.told(within))
+        self.assertIn("lease 'lab' of", " ".join(self.events(within)))
         saved = self.json("artifacts", "ls", within)["artifacts"]
         self.assertEqual({artifact["kind"] for artifact in saved}, {"checkpoint"})
 

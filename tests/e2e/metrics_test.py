@@ -1,21 +1,12 @@
 """What is measured of a real gang: each rank's own, and numbers that agree with the rows of the
 database."""
 
-import sqlite3
 import unittest
 
 from cluster import SharedClusterTest, endless_job, tiny_job
 
 
 class Metrics(SharedClusterTest):
-    def query(self, sql, *parameters):
-        database = next(self.site.rglob("coordinator.db"))
-        connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-        try:
-            return connection.execute(sql, parameters).fetchall()
-        finally:
-            connection.close()
-
     def run_to_success(self, job):
         code, ended = self.run_job(job)
         self.assertEqual(code, 0, ended)
@@ -33,13 +24,15 @@ class Metrics(SharedClusterTest):
             self.assertTrue(points)
             self.assertEqual({point["rank"] for point in points}, {rank})
             peaks[rank] = max(point["value"] for point in points)
-        stored = self.query(
+        stored = self.query_database(
             "SELECT rank, MAX(maximum) FROM series WHERE job = ? AND name = ? GROUP BY rank",
             int(job_id[1:]),
             "memory_peak_allocated_bytes",
         )
         self.assertEqual(dict(stored), peaks)
-        gang = self.query("SELECT DISTINCT rank FROM series WHERE name IN ('loss', 'step_seconds')")
+        gang = self.query_database(
+            "SELECT DISTINCT rank FROM series WHERE name IN ('loss', 'step_seconds')"
+        )
         self.assertEqual(gang, [(-1,)])
         ranks = {
             summary["rank"]
@@ -52,7 +45,7 @@ class Metrics(SharedClusterTest):
     def test_rates_are_totals_over_the_time_of_the_loop(self):
         job_id = self.run_to_success(tiny_job(name="one"))
         totals = dict(
-            self.query(
+            self.query_database(
                 "SELECT name, SUM(value) FROM points JOIN series ON series.id = series "
                 "WHERE job = ? AND rank = -1 GROUP BY name",
                 int(job_id[1:]),

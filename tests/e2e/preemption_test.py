@@ -19,9 +19,8 @@ class Preemption(ClusterTest):
         self.UP_OPTIONS = ("--policy", str(policy))
         super().up()
 
-    def events(self, job_id):
-        events = self.json("describe", job_id)["jobs"][0]["events"]
-        return " ".join(event["text"] for event in events)
+    def told(self, job_id):
+        return " ".join(self.events(job_id))
 
     def submit_urgent_beside(self, low):
         """Its id; the low one stands in its midst until its device is taken, or might be."""
@@ -58,9 +57,9 @@ class Preemption(ClusterTest):
         job = self.wait_for_end(low)
         self.assertEqual((job["outcome"], job["attempt"]), ("SUCCEEDED", 2), job)
         self.assertEqual(self.losses(low), whole)
-        self.assertIn(f"gives way to {urgent}", self.events(low))
-        self.assertIn("goes on from", self.events(low))
-        self.assertIn(f"takes the devices of {low}", self.events(urgent))
+        self.assertIn(f"gives way to {urgent}", self.told(low))
+        self.assertIn("goes on from", self.told(low))
+        self.assertIn(f"takes the devices of {low}", self.told(urgent))
 
     def test_who_does_not_allow_it_is_let_be(self):
         low = self.submit(tiny_job(name="low", resources__priority=10, **JOB))

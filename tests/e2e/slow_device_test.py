@@ -36,9 +36,6 @@ class Brake:
 
 
 class SlowDevice(ClusterTest):
-    def events(self, job):
-        return [event["text"] for event in self.json("describe", job)["jobs"][0]["events"]]
-
     def said(self, job, words):
         return [text for text in self.events(job) if words in text]
 
