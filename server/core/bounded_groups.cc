@@ -29,6 +29,17 @@ Job* LastNotBegun(State& state, const BoundedGroup& group) {
   return last;
 }
 
+// Enqueue of the next may admit others of the group as well.
+void AdmitNext(Turn& turn, BoundedGroup& group) {
+  while (MayAdmit(group) && !group.waiting.empty()) {
+    Job& next = turn.state.jobs.at(group.waiting.begin()->job);
+    LeaveQueue(turn.state, next);
+    Enqueue(turn, next);
+    turn.changed.insert(next.row.id);
+    turn.placement_may_change = true;
+  }
+}
+
 void LeaveGroup(Turn& turn, const EndedJob& ended) {
   const auto found = turn.state.bounded_groups.find(ended.group);
   if (found == turn.state.bounded_groups.end()) return;
@@ -38,13 +49,7 @@ void LeaveGroup(Turn& turn, const EndedJob& ended) {
     turn.state.bounded_groups.erase(found);
     return;
   }
-  while (MayAdmit(group) && !group.waiting.empty()) {
-    Job& next = turn.state.jobs.at(group.waiting.begin()->job);
-    LeaveQueue(turn.state, next);
-    Enqueue(turn, next);
-    turn.changed.insert(next.row.id);
-    turn.placement_may_change = true;
-  }
+  AdmitNext(turn, group);
 }
 
 }  // namespace
@@ -60,8 +65,11 @@ Admission WaitForGroup(State& state, Job& job) {
   const auto found = state.bounded_groups.find(job.row.group);
   if (found == state.bounded_groups.end()) return {};
   BoundedGroup& group = found->second;
+  if (HasTooManyRanks(state.options.policy, job.row)) {
+    group.under_way.erase(job.row.id);  // it began under another policy
+    return {};
+  }
   if (group.under_way.contains(job.row.id)) return {};
-  if (HasTooManyRanks(state.options.policy, job.row)) return {};
   Job* last = MayAdmit(group) ? nullptr : LastNotBegun(state, group);
   if (!MayAdmit(group) && (last == nullptr || IsBefore(*last, job))) {
     job.lane = Lane::kBounded;
@@ -79,6 +87,11 @@ Admission WaitForGroup(State& state, Job& job) {
 void StopWaitingForGroup(State& state, Job& job) {
   CHECK(state.bounded_groups.at(job.row.group).waiting.erase(job.place()) == 1)
       << base::ToString(job.row.id);
+}
+
+void AdmitFromGroup(Turn& turn, base::GroupId id) {
+  const auto found = turn.state.bounded_groups.find(id);
+  if (found != turn.state.bounded_groups.end()) AdmitNext(turn, found->second);
 }
 
 void AdmitFromGroups(Turn& turn) {

@@ -26,7 +26,9 @@ Admission WaitForGroup(State& state, Job& job);
 // It leaves that place.
 void StopWaitingForGroup(State& state, Job& job);
 
-// Lets the next of their groups go in place of the jobs which this Turn ended.
+// Lets the next of a group go, as many as may.
+void AdmitFromGroup(Turn& turn, base::GroupId id);
+// Of the groups of the jobs which this Turn ended.
 void AdmitFromGroups(Turn& turn);
 
 // Why a job of such a place waits.

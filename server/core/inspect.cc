@@ -176,6 +176,7 @@ std::optional<base::JobId> Enqueue(State& state, Job& job) {
 void Enqueue(Turn& turn, Job& job) {
   if (const std::optional<base::JobId> put_back = Enqueue(turn.state, job))
     turn.changed.insert(*put_back);
+  AdmitFromGroup(turn, job.row.group);
 }
 
 void LeaveQueue(State& state, Job& job) {
