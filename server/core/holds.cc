@@ -272,7 +272,7 @@ int64_t Holds::Gap(ClassId id, const Job& job) const {
     const bool is_met = !hold.devices || ReachesAny(state_, id, job, *hold.devices);
     if (is_met && hold.start) longest = std::max(longest, *hold.start - now_.steady);
   }
-  return longest;
+  return std::min(longest, RoomFor(id, job).value_or(0));
 }
 
 std::optional<int64_t> Holds::RoomFor(ClassId id, const Job& job) const {

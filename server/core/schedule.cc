@@ -54,11 +54,13 @@ class Pass {
   struct Candidate {
     Place place;
     const Queue::Lane* lane = nullptr;
+    int64_t longest = kAnyTime;  // longer ones of the lane were refused
     bool operator<(const Candidate& other) const { return other.place < place; }  // first on top
   };
 
   // Of all lanes the jobs behind the first, which was tried. While jobs are placed gaps, quotas and
-  // free devices only shrink. So a lane's next job is never before the one that was found.
+  // free devices only shrink. So a lane's next job is never before the one that was found, and who
+  // runs as long as one that was refused is refused as well.
   void PlaceShortOnes() {
     if (!SomethingIsLeft()) return;
     const Queue::Length shortest = turn_.state.queue.ShortestOf(MostFree());
@@ -69,23 +71,27 @@ class Pass {
       const Gaps gaps = GapsFor(kind);
       for (const auto& [length, lane] : kind.by_shortest) {
         if (gaps.any == 0 || length > gaps.any || Of(kind).HasRefused(length)) break;
-        if (const auto first = FirstWithin(gaps, *lane)) candidates.push_back({*first, lane});
+        if (const auto first = FirstWithin(gaps, *lane, kAnyTime))
+          candidates.push_back({*first, lane});
       }
     }
     std::make_heap(candidates.begin(), candidates.end());
     while (!candidates.empty() && SomethingIsLeft()) {
       std::pop_heap(candidates.begin(), candidates.end());
-      const Candidate candidate = candidates.back();
-      candidates.pop_back();
-      auto next = FirstShortEnough(*candidate.lane);
+      Candidate& candidate = candidates.back();
+      auto next = FirstShortEnough(candidate);
       if (next && *next == candidate.place) {
         Job& job = turn_.state.jobs.at(next->job);
-        if (!TryToPlace(*candidate.lane->kind, job, nullptr)) continue;
-        next = FirstShortEnough(*candidate.lane);
+        const int64_t length = *job.longest_run;
+        if (!TryToPlace(*candidate.lane->kind, job, nullptr)) candidate.longest = length - 1;
+        next = FirstShortEnough(candidate);
       }
-      if (!next) continue;
-      candidates.push_back({*next, candidate.lane});
-      std::push_heap(candidates.begin(), candidates.end());
+      if (next) {
+        candidate.place = *next;
+        std::push_heap(candidates.begin(), candidates.end());
+      } else {
+        candidates.pop_back();
+      }
     }
   }
 
@@ -209,16 +215,19 @@ class Pass {
 
   // A lane that has come to its last job stays. Whoever's quota has room for any time was looked at
   // before, but for what is held.
-  std::optional<Place> FirstWithin(const Gaps& gaps, const Queue::Lane& lane) const {
+  std::optional<Place> FirstWithin(const Gaps& gaps, const Queue::Lane& lane,
+                                   int64_t longest) const {
     const bool has_others = lane.jobs.size() > 1 && !lane.by_length.empty();
-    if (!has_others || lane.by_length.begin()->first > gaps.any) return std::nullopt;
+    if (!has_others || lane.by_length.begin()->first > std::min(gaps.any, longest))
+      return std::nullopt;
     const std::optional<int64_t> room = quotas_.RoomForLast(lane);
     if (!room) return std::nullopt;
-    return lane.FirstWithin(*room == kAnyTime ? gaps.held : std::min(gaps.any, *room));
+    return lane.FirstWithin(
+        std::min(longest, *room == kAnyTime ? gaps.held : std::min(gaps.any, *room)));
   }
 
-  std::optional<Place> FirstShortEnough(const Queue::Lane& lane) {
-    return FirstWithin(GapsFor(*lane.kind), lane);
+  std::optional<Place> FirstShortEnough(const Candidate& candidate) {
+    return FirstWithin(GapsFor(*candidate.lane->kind), *candidate.lane, candidate.longest);
   }
 
   // `place`: of the job, for its owner's quota; null: behind all.

@@ -41,13 +41,16 @@ class PlainPass {
       const bool may_take = least_ && *least_ < place->priority;
       holds_.Add(job, !may_take || PreemptFor(turn_, holds_, job, MostHeld(job, *place)));
     }
-    std::set<Demand> given_up;
-    while (Job* job = FirstShortEnough(given_up)) {
-      if (!TryToPlace(*job, nullptr)) given_up.insert(job->demand);
+    Refused refused;
+    while (Job* job = FirstShortEnough(refused)) {
+      if (!TryToPlace(*job, nullptr)) refused[job->demand] = *job->longest_run;
     }
   }
 
  private:
+  // Who runs so long or longer can't be placed.
+  using Refused = std::map<Demand, int64_t>;
+
   // The first job of each demand.
   std::map<Place, const Job*> Heads() const {
     std::map<Demand, const Job*> firsts;
@@ -68,14 +71,15 @@ class PlainPass {
   }
 
   // Of those behind the first of their demand, the first whose run fits a gap.
-  Job* FirstShortEnough(const std::set<Demand>& given_up) const {
+  Job* FirstShortEnough(const Refused& refused) const {
     std::map<Demand, int64_t> counts;
     for (const auto& [id, job] : state_.jobs) counts[job.demand] += job.lane == Lane::kQueue;
     Job* first = nullptr;
     for (auto& [id, job] : state_.jobs) {
       if (job.lane != Lane::kQueue || counts[job.demand] < 2 || !job.longest_run) continue;
       const std::optional<int64_t> room = QuotaRoom(job, LeastHeld(state_, job), nullptr);
-      if (given_up.contains(job.demand) || !room) continue;
+      const auto known = refused.find(job.demand);
+      if ((known != refused.end() && *job.longest_run >= known->second) || !room) continue;
       const bool for_any_time = *room == kAnyTime;
       if (*job.longest_run > std::min(*room, LongestGap(job, for_any_time))) continue;
       if (first == nullptr || job.place() < first->place()) first = &job;
