@@ -176,8 +176,12 @@ void FollowTheClock(Turn& turn, Lease& lease) {
   if (has_returned && turn.now.wall < lease.row.end) EnterCalendar(turn.state, lease.row);
 }
 
-void KeepLeases(Turn& turn) {
+void FollowTheClock(Turn& turn) {
   for (auto& [id, lease] : turn.state.leases) FollowTheClock(turn, lease);
+}
+
+void KeepLeases(Turn& turn) {
+  FollowTheClock(turn);
   for (const int64_t id : AllLeases(turn.state)) EndIfDue(turn, id);  // then their devices are free
   for (auto& [id, lease] : turn.state.leases) {
     const int64_t warning = turn.state.options.lease_warning_us;
@@ -191,6 +195,7 @@ void KeepLeases(Turn& turn) {
 }
 
 void Handle(Turn& turn, const LeaseMade& event) {
+  FollowTheClock(turn);  // set back since the last Tick, it may have given devices back to leases
   LeaseRow row = event.row;
   if (HasAnother(turn.state, row)) return;
   if (row.workers.empty() || FindLease(turn.state, row.name) != nullptr) return;
@@ -205,6 +210,7 @@ void Handle(Turn& turn, const LeaseMade& event) {
 void Handle(Turn& turn, const LeaseExtended& event) {
   const auto found = turn.state.leases.find(event.lease);
   if (found == turn.state.leases.end() || found->second.closing) return;
+  FollowTheClock(turn);
   LeaseRow& row = found->second.row;
   LeaseRow longer = row;
   longer.end = std::max(row.end, event.end);
