@@ -227,6 +227,7 @@ void Handle(Turn& turn, const LeaseExtended& event) {
 void Handle(Turn& turn, const LeaseDeleted& event) {
   const auto found = turn.state.leases.find(event.lease);
   if (found == turn.state.leases.end() || found->second.closing) return;
+  FollowTheClock(turn);  // before it begins nothing of it is left
   Lease& lease = found->second;
   for (const base::JobId id : lease.jobs)
     Say(turn, id, LeaseText(lease.row) + " was deleted by " + event.user);
