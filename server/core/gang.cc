@@ -262,6 +262,7 @@ void StopGang(Turn& turn, Job& job, Stop stop) {
   SaveAttempt(turn, attempt);
   SaveJob(turn, job);
   RenewExpectedEnd(turn, job);
+  turn.placement_may_change = true;  // with its devices others need fewer of who gives way
   if (!AllProven(attempt)) Say(turn, job.row.id, "stopping: " + attempt.row.stop->message);
   for (const Rank& rank : attempt.ranks) SendStop(turn, rank, attempt.row.stop->grace_us);
 }
@@ -283,7 +284,7 @@ void EndRank(Turn& turn, Job& job, Rank& rank, Proof proof) {
   if (AllProven(attempt) && job.status.state != job::JobState::kStopping) {
     job.status.state = job::JobState::kStopping;
     SaveJob(turn, job);
-    turn.placement_may_change = true;  // with its devices others need fewer of who gives way
+    turn.placement_may_change = true;  // as in StopGang
   }
   EndAttemptIfSettled(turn, job);
 }
