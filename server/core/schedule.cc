@@ -59,8 +59,8 @@ class Pass {
   };
 
   // Of all lanes the jobs behind the first, which was tried. While jobs are placed gaps, quotas and
-  // free devices only shrink. So a lane's next job is never before the one that was found, and who
-  // runs as long as one that was refused is refused as well.
+  // free devices only shrink. So a lane's next job is never before the one that was found. Who runs
+  // as long as one that was refused is refused as well.
   void PlaceShortOnes() {
     if (!SomethingIsLeft()) return;
     const Queue::Length shortest = turn_.state.queue.ShortestOf(MostFree());
