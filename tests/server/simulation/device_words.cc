@@ -29,14 +29,15 @@ void DeviceWords::Note(const WorkerHello& hello) {
   }
 }
 
-// A rank that starts takes the device; a worker that is not able to start one has none to give.
+// A rank that starts takes the device; a worker that is not able to start one has none to give. Of
+// a rank whose end came before the worker's Hello, that had the later word.
 void DeviceWords::NoteReport(const State& state, const RankReported& report) {
   Word& word = words_[report.worker];
   const auto* failure = std::get_if<job::LaunchFailure>(&report.body);
-  const bool starts =
-      std::holds_alternative<job::RankStarted>(report.body) && !word.over.contains(report.key);
+  const bool starts = std::holds_alternative<job::RankStarted>(report.body);
   const bool is_unfit = failure != nullptr && failure->worker_fault;
-  if ((starts || is_unfit) && IsOfItsWorker(state, report)) word.is_free = false;
+  const bool is_news = !word.over.contains(report.key) && IsOfItsWorker(state, report);
+  if ((starts || is_unfit) && is_news) word.is_free = false;
 }
 
 bool DeviceWords::IsFree(const std::string& worker) const {
