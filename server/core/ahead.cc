@@ -27,6 +27,26 @@ int64_t TooManyFor(const Job& job, const State& state, const Holds& holds, const
   return held > quotas.MostFor(job) ? held : 0;
 }
 
+namespace {
+
+// On the devices that it could have now, for what its owner's quota has left.
+bool RunsTooLong(const Job& job, const State& state, const Ahead& ahead, const Now& now) {
+  if (job.demand.user.empty()) return false;
+  const std::vector<placement::DeviceId> devices = ChooseDevices(state, ahead.holds, job, now);
+  if (devices.empty()) return false;
+  const ClassId id = state.free.entry(devices.front()).device_class;
+  const Place place = job.place();
+  const auto room = ahead.quotas.RoomWith(job, HeldWith(state, job, devices), &place);
+  return !FitsIn(room, LongestRunOn(state.options, job, state.free.pools()[id].device_class));
+}
+
+}  // namespace
+
+bool WaitsForQuota(const Job& job, const State& state, const Ahead& ahead, const Now& now) {
+  return !ahead.quotas.Yields(job) || TooManyFor(job, state, ahead.holds, ahead.quotas, now) > 0 ||
+         RunsTooLong(job, state, ahead, now);
+}
+
 Ahead LookAhead(const State& state, const Job& job, const Now& now) {
   Ahead ahead{Holds(state, now), Quotas(state, now)};
   const std::vector<ClassId> wanted = WantedClasses(state, job);
@@ -75,6 +95,7 @@ std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& 
   Ahead ahead = LookAhead(state, job, now);
   const std::optional<base::SteadyMicros> by_quota = ahead.quotas.StartOf(job);
   if (TooManyFor(job, state, ahead.holds, ahead.quotas, now) > 0) return std::nullopt;
+  if (ahead.quotas.Yields(job) && RunsTooLong(job, state, ahead, now)) return std::nullopt;
   if (const auto start = ForeseenStart(state, job, now)) return start;
   if (ahead.blocker != nullptr || !by_quota) return std::nullopt;
   const std::vector<ClassId> usable = UsableClasses(state, job);

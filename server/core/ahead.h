@@ -21,6 +21,10 @@ struct Ahead {
 int64_t TooManyFor(const Job& job, const State& state, const Holds& holds, const Quotas& quotas,
                    const Now& now);
 
+// Whether its owner's quota keeps the job waiting: as a whole, or from the devices that it could
+// have now, as so many or for as long as it runs on these.
+bool WaitsForQuota(const Job& job, const State& state, const Ahead& ahead, const Now& now);
+
 // Of a job of State::queue. `now` outlives what is returned.
 Ahead LookAhead(const State& state, const Job& job, const Now& now);
 

@@ -69,9 +69,7 @@ const Lease* LeaseInTheWay(const State& state, const Job& job, const Worker& wor
 std::optional<Wait> WaitOf(const State& state, const Job& job, const Now& now) {
   if (job.lane != Lane::kQueue) return std::nullopt;
   const Ahead ahead = LookAhead(state, job, now);
-  const bool waits_for_quota =
-      !ahead.quotas.Yields(job) || TooManyFor(job, state, ahead.holds, ahead.quotas, now) > 0;
-  if (waits_for_quota) return std::nullopt;
+  if (WaitsForQuota(job, state, ahead, now)) return std::nullopt;
   Wait wait{.behind = ahead.blocker, .minutes_that_pass = MinutesThatPass(state, job, ahead, now)};
   for (const Worker* worker : WorkersItWants(state, job)) {
     const Lease* lease = LeaseInTheWay(state, job, *worker, now);

@@ -446,9 +446,10 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   if (usable.empty())
     return "waits for " + Wanted(state, job) + ": " + WhoTook(state, job, possible, now);
   const Ahead ahead = LookAhead(state, job, now);
-  const int64_t too_many = TooManyFor(job, state, ahead.holds, ahead.quotas, now);
-  if (!ahead.quotas.Yields(job) || too_many > 0)
-    return QuotaReason(state, job, ahead.quotas, now, too_many);
+  if (WaitsForQuota(job, state, ahead, now)) {
+    return QuotaReason(state, job, ahead.quotas, now,
+                       TooManyFor(job, state, ahead.holds, ahead.quotas, now));
+  }
   if (ahead.blocker != nullptr) return BehindWhom(state, job, ahead, now);
   if (spec.exclusive) return "waits for " + Wanted(state, job) + Obstacles(state, job, usable, now);
   const auto best =
