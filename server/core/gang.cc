@@ -342,6 +342,8 @@ void Finish(Turn& turn, Job& job, job::AttemptEnd end) {
   SaveJob(turn, job);
   turn.ended.push_back({job.row.id, job.row.group, EndedOk(job.status), job.status.end->outcome});
   LeaveLease(turn.state, job);
+  // The one behind it may be older, where the clock was set back.
+  if (!job.attempt) turn.state.shares.starving_is_old = true;
   EndLive(turn.state, job);
   LeaveIndexes(turn.state, job);
   turn.state.lost_attempts.erase(job.row.id);

@@ -225,7 +225,7 @@ struct Shares {
   std::map<std::string, int64_t> shares;  // of users who have had jobs since: Job::share is in it
   std::set<base::JobId> lifted;           // whose share is kLifted, where they are QUEUED still
   std::set<std::string> starving;         // then: users who may starve until the next sum
-  bool starving_is_old = false;           // an end was told late: somebody else may starve
+  bool starving_is_old = false;           // an end was told late, or who waited is gone
 };
 
 // A lease that is not over (leases.h).
