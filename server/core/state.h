@@ -44,7 +44,9 @@ struct Options {
   int64_t worker_grace_us = 120'000'000;  // without a stream: its gangs are stopped
   int64_t device_word_timeout_us =
       30'000'000;  // from the last rank's end to its worker's word on the device
-  int64_t stop_grace_us = 10'000'000;  // cancel and time limit: time to finish the step and to save
+  // Cancel and time limit: time to finish the step and to save. So that nothing outlives a lease,
+  // at most two thirds of lease_grace_us.
+  int64_t stop_grace_us = 10'000'000;
   int64_t lease_warning_us = 600'000'000;  // jobs are told so long before a lease ends them
   int64_t lease_grace_us = 30'000'000;     // before that moment they are stopped: time to save
   int64_t lease_clearance_us = job::kLeaseClearanceMicros;

@@ -25,6 +25,7 @@ SimCluster::SimCluster(uint64_t seed, Setting setting)
   options_.lease_warning_us = 20'000'000;
   options_.lease_grace_us = 6'000'000;
   options_.lease_clearance_us = 60'000'000;
+  options_.stop_grace_us = 4'000'000;
   if (seed % 2 == 0)
     options_.policy.users["ann"].max_running_devices = is_large ? largest_gang_ / 4 : 2;
   options_.policy.preempt_after_us = kMinRunTime;
