@@ -95,12 +95,12 @@ Listing ListLeases(const v1::LeasesResponse& response) {
 }
 
 std::string DescribeLease(const v1::Lease& lease, int64_t grace_us) {
-  std::string text = "lease " + lease.name() + " of " + lease.owner() + ": " + lease.state() +
-                     "\n  " + SpanText(lease.start(), lease.end()) + "\n  " +
-                     Plural(lease.workers_size(), "device") +
-                     (lease.device_name().empty() ? "" : " (" + lease.device_name() + ")") + ": " +
-                     Join(lease.workers(), " ") + "\n  its jobs save and are stopped " +
-                     LocalAndUtc(lease.end() - grace_us) + "\n";
+  std::string text =
+      "lease " + lease.name() + " of " + lease.owner() + ": " + lease.state() + "\n  " +
+      SpanText(lease.start(), lease.end()) + "\n  " + Plural(lease.workers_size(), "device") +
+      (lease.device_name().empty() ? "" : " (" + lease.device_name() + ")") + ": " +
+      Join(lease.workers(), " ") + "\n  its jobs are stopped " +
+      LocalAndUtc(lease.end() - grace_us) + ", and save where they keep checkpoints\n";
   if (lease.jobs().empty()) text += "  no jobs\n";
   for (const v1::LeaseJob& job : lease.jobs())
     text += "  " + job.id() + " " + job.name() + ": " + job.state() + "\n";

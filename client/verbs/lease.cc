@@ -35,9 +35,11 @@ class Lease : public Verb {
     });
     arguments.Remark(
         "A lease has its devices for your jobs alone, from its start to its end: submit --within "
-        "LEASE. Jobs of others end before, or are told ten minutes ahead, save and queue again.\n"
-        "Half a minute before the lease ends its jobs save and are stopped: LEASE_ENDED. trainctl "
-        "resume goes on from there.\n"
+        "LEASE. Jobs of others end before, or are told ten minutes ahead, stopped, and queue "
+        "again.\n"
+        "Half a minute before the lease ends its jobs are stopped: LEASE_ENDED. Who is stopped "
+        "saves where it keeps checkpoints (checkpoint.every_steps), and trainctl resume goes on "
+        "from there; what any other did is lost.\n"
         "Where the site has no GPU, --gpus counts CPU slots. Only the owner and operators extend "
         "or delete a lease.");
   }
@@ -168,7 +170,10 @@ class Lease : public Verb {
     for (const v1::LeaseJob& job : deleted->lease().jobs()) jobs.push_back(job.id());
     return Show(context, deleted->lease(),
                 "Deleted " + words_[1] + "." +
-                    (jobs.empty() ? "" : " Its jobs save and end: " + Join(jobs, ", ")) + "\n");
+                    (jobs.empty() ? ""
+                                  : " Its jobs save where they keep checkpoints, and end: " +
+                                        Join(jobs, ", ")) +
+                    "\n");
   }
 
   static std::string Devices(const v1::Lease& lease) {

@@ -122,6 +122,16 @@ std::string LeaseStartText(const LeaseRow& row, const std::string& worker) {
   return LeaseText(row) + " has " + worker + " from " + UtcText(row.start) + " on";
 }
 
+base::WallMicros StopAt(const State& state, base::WallMicros at) {
+  return at - state.options.lease_grace_us;
+}
+
+std::string StopText(const State& state, const job::JobSpec& spec, base::WallMicros at) {
+  const std::string when = "is stopped " + UtcText(StopAt(state, at));
+  if (spec.checkpoint.every_steps) return "it saves and " + when;
+  return "it " + when + ", and what it did is lost, since it keeps no checkpoints";
+}
+
 std::string LeaseProblem(const State& state, const job::JobSpec& spec) {
   if (!spec.resources.lease) return "";
   const std::string& name = *spec.resources.lease;

@@ -127,6 +127,23 @@ TEST_F(LeaseTest, SubmitWithinALeaseNamesItAndSaysWhatIsLeft) {
   EXPECT_EQ(Trainctl({"submit", path, "--within", "other"}).code, kExitNotFound);
 }
 
+TEST_F(LeaseTest, WhatEndsWithItsLeaseIsSaidToSaveOnlyWhereItKeepsCheckpoints) {
+  Trainctl(
+      {"lease", "create", "lab2", "--gpus", "1", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
+  EXPECT_NE(Trainctl({"lease", "describe", "lab2"})
+                .out.find("its jobs are stopped 2026-12-01 18:30 TST (17:00 UTC), and save "
+                          "where they keep checkpoints\n"),
+            std::string::npos);
+  const std::string path = File("tiny.json", kJob), note = "what it did is lost if its lease ends";
+  const std::vector<std::string> words = {"submit", path, "--within", "lab2"};
+  EXPECT_NE(Trainctl(words).err.find(note), std::string::npos);
+  std::vector<std::string> saves = words;
+  saves.insert(saves.end(), {"--checkpoint.every_steps", "5", "--output.dir", folder_ + "/out"});
+  const Ended saved = Trainctl(saves);
+  EXPECT_EQ(saved.code, kExitOk) << saved.err;
+  EXPECT_EQ(saved.err.find(note), std::string::npos) << saved.err;
+}
+
 TEST_F(LeaseTest, ASweepWithinALeaseIsHeldAgainstItBeforeItIsSubmitted) {
   Trainctl(
       {"lease", "create", "lab2", "--gpus", "1", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});

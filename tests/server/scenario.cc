@@ -141,6 +141,8 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   spec.train.micro_batch_size = 1;
   if (settings.contains("priority")) spec.resources.priority = GetNumber(settings, "priority", 50);
   spec.resources.preemptible = settings.contains("preemptible");
+  if (settings.contains("checkpoints"))
+    spec.checkpoint.every_steps = GetNumber(settings, "checkpoints", 1);
   spec.resources.step_timeout_seconds = GetNumber(settings, "step_timeout", 600);
   spec.resources.max_restarts = GetNumber(settings, "max_restarts", 0);
   if (settings.contains("time_limit"))
