@@ -33,8 +33,8 @@ struct LeaseBlock {
 // are free of leases then. kExhausted: max_leases, or the user's quota.
 base::Result<LeaseRow> NewLease(const State& state, const LeaseWish& wish, const std::string& name,
                                 const Now& now);
-// The first whole minute, from wish.start on, at which the lease could begin within the user's
-// quota. Errors as NewLease's.
+// The first whole minute, from wish.start on and within a year, at which the lease could begin
+// within the user's quota. Errors as NewLease's.
 base::Result<LeaseBlock> FindBlock(const State& state, const LeaseWish& wish, const Now& now);
 // The lease's end, so much later. kInvalid: it would be too long. kConflict: another lease has one
 // of its devices then, or it is about to end. kExhausted: the user's quota.

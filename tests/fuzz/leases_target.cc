@@ -138,6 +138,7 @@ bool Site::Find(std::string_view bytes) {
   if (!block) return Refuse(block.error());
   CheckDevices(*wish, block->workers);
   CHECK(block->start >= wish->start && block->start >= now_.wall) << block->start;
+  CHECK(block->start <= now_.wall + core::kFarthestLeaseUs) << block->start;
   wish->start = block->start;
   const auto row = core::NewLease(state_, *wish, "", now_);
   CHECK(row.ok()) << "what was found can't be had: " << row.error().message;
