@@ -335,11 +335,19 @@ base::Result<LeaseBlock> FindBlock(const State& state, const LeaseWish& wish, co
   if (beyond_quota) return *beyond_quota;
   std::string why;
   DevicesFrom(state, *classes, wish, *starts.rbegin(), now, &why);
-  return base::Error{base::Code::kConflict, std::string("no block is free") +
-                                           (goes_on ? " within a year" : "") + ": of them " + why};
+  return base::Error{
+      base::Code::kConflict,
+      std::string("no block is free") + (goes_on ? " within a year" : "") + ": of them " + why};
 }
 
-base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease, int64_t more_us) {
+base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease,
+                                        const LeaseExtension& asked) {
+  const auto [more_us, end_was] = asked;
+  if (end_was != 0 && end_was != lease.row.end) {
+    if (lease.row.end - end_was == more_us) return lease.row.end;
+    return base::Error{base::Code::kConflict, LeaseEndText(lease.row) + ", no longer " +
+                                                  UtcText(end_was) + ": it stays as it is"};
+  }
   if (lease.closing) {
     return base::Error{base::Code::kConflict, LeaseText(lease.row) + " is about to end, " +
                                                   UtcText(lease.row.end) + ": make another"};

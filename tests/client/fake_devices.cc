@@ -186,13 +186,20 @@ base::Result<v1::ExtendLeaseResponse> FakeApi::ExtendLease(const v1::ExtendLease
   v1::Lease* lease = FindLeaseOf(fake_, request.name());
   if (lease == nullptr) return NoLease(request.name());
   if (request.seconds() <= 0) return WrongLease("by how much?");
-  const int64_t end = lease->end() + request.seconds() * kMicrosASecond;
+  v1::ExtendLeaseResponse response;
+  const int64_t was = request.end_was() == 0 ? lease->end() : request.end_was();
+  const int64_t end = was + request.seconds() * kMicrosASecond;
+  if (lease->end() == end) {
+    *response.mutable_lease() = *lease;
+    return response;
+  }
+  if (lease->end() != was) return TakenLease("it ends at another time");
   for (const std::string& worker : lease->workers()) {
     if (IsLeased(*fake_, worker, lease->start(), end, lease->name()))
       return TakenLease(worker + " is leased then");
   }
   lease->set_end(end);
-  v1::ExtendLeaseResponse response;
+  if (fake_->lost_answers-- > 0) return Unreachable();
   *response.mutable_lease() = *lease;
   return response;
 }

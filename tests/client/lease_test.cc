@@ -87,6 +87,17 @@ TEST_F(LeaseTest, ALeaseIsExtendedDescribedAndDeleted) {
   EXPECT_EQ(Trainctl({"lease", "delete"}).code, kExitUsage);
 }
 
+TEST_F(LeaseTest, AnExtensionWhoseAnswerIsLostIsMadeOnce) {
+  Trainctl(
+      {"lease", "create", "lab2", "--gpus", "1", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
+  coordinator_.lost_answers = 1;
+  const Ended longer = Trainctl({"lease", "extend", "lab2", "--for", "1h"});
+  EXPECT_EQ(longer.code, kExitOk) << longer.err;
+  EXPECT_NE(longer.err.find("trying again"), std::string::npos) << longer.err;
+  EXPECT_EQ(longer.out, "Extended lab2: it ends 2026-12-01 19:30 TST (18:00 UTC)\n");
+  EXPECT_EQ(Trainctl({"lease", "extend", "other", "--for", "1h"}).code, kExitNotFound);
+}
+
 TEST_F(LeaseTest, WhatRemainsOfALabIsHeldAgainstOnesOwnLease) {
   File("my-lab.json", kLab);
   const std::vector<std::string> words = {"recipes", "ls", "my-lab", "--dir", folder_};

@@ -384,7 +384,7 @@ std::string Scenario::Block(const Words& all) const {
 
 std::string Scenario::Extend(const Words& words) {
   const Lease& lease = *FindLease(state_, words.at(1));
-  const auto end = LaterEnd(state_, lease, std::stoll(words.at(2)) * 1'000'000);
+  const auto end = LaterEnd(state_, lease, {std::stoll(words.at(2)) * 1'000'000});
   if (!end) return "refused: " + end.error().message + "\n";
   return Feed(LeaseExtended{lease.row.id, *end});
 }
