@@ -110,6 +110,31 @@ const Lease* FindLease(const State& state, int64_t id) {
   return found == state.leases.end() ? nullptr : &found->second;
 }
 
+std::vector<const Lease*> LeasesOn(const State& state, const std::string& target) {
+  const auto is_there = [&](const std::string& name) {
+    const auto worker = state.workers.find(name);
+    return name == target || (worker != state.workers.end() && worker->second.row.host == target);
+  };
+  std::vector<const Lease*> leases;
+  for (const auto& [id, lease] : state.leases) {
+    if (std::ranges::any_of(lease.row.workers, is_there)) leases.push_back(&lease);
+  }
+  std::ranges::stable_sort(leases, {}, [](const Lease* lease) { return lease->row.start; });
+  return leases;
+}
+
+std::string LeasedDeviceTrouble(const State& state, const std::string& name) {
+  using enum job::WorkerState;
+  const auto worker = state.workers.find(name);
+  if (worker == state.workers.end()) return "removed";
+  if (worker->second.lost) return std::string(job::Name(kLost));
+  if (const FaultRow* fault = WorstFault(state, name))
+    return std::string(job::Name(StateOf(*fault))) + ": " + FaultText(*fault);
+  if (const DrainRow* drain = DrainOf(state, worker->second.row))
+    return std::string(job::Name(kDrained)) + DrainText(*drain);
+  return StateOf(state, worker->second) == kDirty ? std::string(job::Name(kDirty)) : "";
+}
+
 std::string LeaseText(const LeaseRow& row) {
   return "lease '" + row.name + "'" + (row.user.empty() ? "" : " of " + row.user);
 }

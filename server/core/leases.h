@@ -47,6 +47,11 @@ bool IsOpen(const Lease& lease);
 // Of a QUEUED job whose lease is not open.
 std::string LeaseReason(const State& state, const Job& job, const Now& now);
 
+// Those that have a device of the target, a worker or a host, by their start.
+std::vector<const Lease*> LeasesOn(const State& state, const std::string& target);
+// Why no job starts on the device now, under whatever lease: "BAD: XID 79 (…) …", "LOST",
+// "DRAINED by ops", "removed". Empty: one may.
+std::string LeasedDeviceTrouble(const State& state, const std::string& worker);
 // The active lease that has the worker's device, or null.
 const Lease* ActiveLeaseOf(const State& state, const std::string& worker);
 // That one; else the next that begins; or null.

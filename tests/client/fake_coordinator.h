@@ -85,6 +85,8 @@ struct FakeCoordinator {
   int inspections_asked = 0;
 
   std::vector<const v1::JobView*> Find(const std::string& name) const;
+  // Those with devices of the worker or host.
+  google::protobuf::RepeatedPtrField<v1::Lease> LeasesOn(const std::string& target) const;
 };
 
 // Many at once may look at one coordinator.

@@ -83,6 +83,18 @@ std::vector<std::string> FreeWorkers(const FakeCoordinator& fake, const v1::Leas
 
 }  // namespace
 
+google::protobuf::RepeatedPtrField<v1::Lease> FakeCoordinator::LeasesOn(
+    const std::string& target) const {
+  google::protobuf::RepeatedPtrField<v1::Lease> leased;
+  for (const v1::Lease& lease : leases.leases()) {
+    if (std::ranges::any_of(lease.workers(), [&](const std::string& worker) {
+          return worker == target || worker.starts_with(target + "/");
+        }))
+      *leased.Add() = lease;
+  }
+  return leased;
+}
+
 base::Result<v1::DrainResponse> FakeApi::Drain(const v1::DrainRequest& request) {
   if (fake_->unreachable) return Unreachable();
   v1::DrainResponse response;
@@ -97,6 +109,7 @@ base::Result<v1::DrainResponse> FakeApi::Drain(const v1::DrainRequest& request) 
     if (worker.state() == "READY") worker.set_state("DRAINED");
     if (!worker.job().empty()) response.add_jobs(worker.job());
   }
+  *response.mutable_leases() = fake_->LeasesOn(request.target());
   if (!found) return NoTarget(request.target());
   return response;
 }

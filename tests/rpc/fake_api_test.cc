@@ -267,6 +267,10 @@ TEST_P(ApiContract, ALeaseIsMadeOnceAndListedUntilItIsDeleted) {
   EXPECT_EQ(again->lease().end(), lease.end());
   EXPECT_EQ(LeaseNames(), std::vector<std::string>{"lab"});
   EXPECT_GE(api_->Leases()->now(), lease.start());
+  const auto drained = Drain("a/1");
+  ASSERT_TRUE(drained.ok()) << drained.error().message;
+  ASSERT_EQ(drained->leases_size(), 1);
+  EXPECT_EQ(drained->leases(0).name(), "lab");
   const auto deleted = Unlease("lab");
   ASSERT_TRUE(deleted.ok()) << deleted.error().message;
   EXPECT_EQ(deleted->lease().name(), "lab");

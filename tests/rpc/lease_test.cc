@@ -128,6 +128,29 @@ TEST_F(LeaseCallTest, AnExtensionThatIsSaidTwiceIsMadeOnce) {
   EXPECT_EQ(lease_.end(), longer + kHour * 1'000'000);
 }
 
+TEST_F(LeaseCallTest, ADeviceThatIsTakenFromALeaseIsSaidWithBoth) {
+  ASSERT_EQ(Create(site_.stub(), Wish("lab", kHour)), StatusCode::OK) << message_;
+  ASSERT_EQ(Leases().leases(0).devices_size(), 1);
+  EXPECT_EQ(Leases().leases(0).devices(0).worker(), "a/0");
+  EXPECT_EQ(Leases().leases(0).devices(0).trouble(), "");
+  v1::DrainRequest drain;
+  drain.set_target("a");
+  v1::DrainResponse drained;
+  ASSERT_TRUE(site_.Call(&Stub::Drain, drain, &drained).ok());
+  ASSERT_EQ(drained.leases_size(), 1);
+  EXPECT_EQ(drained.leases(0).name(), "lab");
+  EXPECT_TRUE(Leases().leases(0).devices(0).trouble().starts_with("DRAINED by "));
+  worker_.Disconnect();
+  site_.Restart();
+  v1::RemoveWorkerRequest remove;
+  remove.set_worker("a/0");
+  v1::RemoveWorkerResponse removed;
+  ASSERT_TRUE(site_.Call(&Stub::RemoveWorker, remove, &removed).ok());
+  ASSERT_EQ(removed.leases_size(), 1);
+  EXPECT_EQ(removed.leases(0).name(), "lab");
+  EXPECT_EQ(Leases().leases(0).devices(0).trouble(), "removed");
+}
+
 TEST_F(LeaseCallTest, NoDeviceIsPromisedTwice) {
   ASSERT_EQ(Create(site_.stub(), Wish("lab", kHour)), StatusCode::OK) << message_;
   EXPECT_EQ(Create(site_.stub(), Wish("other", kHour)), StatusCode::FAILED_PRECONDITION);

@@ -233,6 +233,13 @@ std::string Describe(const State& state, const Now& now) {
         << (worker.holder ? " " + Short(*worker.holder) : "") << (reason.empty() ? "" : ": ")
         << reason << "\n";
   }
+  for (const auto& [id, lease] : state.leases) {
+    for (const std::string& name : lease.row.workers) {
+      const std::string trouble = LeasedDeviceTrouble(state, name);
+      if (!trouble.empty())
+        out << LeaseText(lease.row) << ": " << name << " is " << trouble << "\n";
+    }
+  }
   return out.str();
 }
 
