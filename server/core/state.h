@@ -250,6 +250,8 @@ struct Foreseen {
   int64_t steps = -1;  // State::steps then
   base::SteadyMicros at = 0;
   std::map<base::JobId, base::SteadyMicros> starts;
+  // Of those that were looked at and have no start: who holds them up, or they themselves.
+  std::map<base::JobId, base::JobId> held_up;
 };
 
 struct State {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "server/core/ahead.h"
+#include "server/core/forecast.h"
 #include "server/core/leases.h"
 #include "server/core/reach.h"
 #include "server/core/waiting.h"
@@ -72,7 +73,10 @@ std::optional<Wait> WaitOf(const State& state, const Job& job, const Now& now) {
   const bool waits_for_quota =
       !ahead.quotas.Yields(job) || TooManyFor(job, state, ahead.holds, ahead.quotas, now) > 0;
   if (waits_for_quota) return std::nullopt;
-  Wait wait{.behind = ahead.blocker, .minutes_that_pass = MinutesThatPass(state, job, ahead, now)};
+  Wait wait{.behind = ahead.blocker,
+            .minutes_that_pass = MinutesThatPass(state, job, ahead, now),
+            .is_start_known = PredictedStart(state, job, now).has_value()};
+  if (!wait.is_start_known) wait.why_not_known = WhyNotForeseen(state, job, now);
   for (const Worker* worker : WorkersItWants(state, job)) {
     const Lease* lease = LeaseInTheWay(state, job, *worker, now);
     if (state.free.entry(worker->device).free && lease == nullptr) {
