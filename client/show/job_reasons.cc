@@ -161,7 +161,11 @@ std::string EndingText(const v1::JobDetail& detail, int64_t now, const TableLayo
 }
 
 std::string HistoryText(const v1::JobDetail& detail, const TableLayout& layout) {
-  return detail.events().empty() ? "" : "\nWhat happened\n" + EventLines(detail, layout);
+  std::string text =
+      detail.events().empty() ? "" : "\nWhat happened\n" + EventLines(detail, layout);
+  if (!detail.history_note().empty())
+    text += "\n" + WrapLines(InLocalTime(detail.history_note()), layout.width);
+  return text;
 }
 
 Json HindranceRecord(const v1::Hindrance& hindrance) {
@@ -211,6 +215,7 @@ Json ReasonsRecord(const v1::JobDetail& detail) {
   for (const v1::JobEvent& event : detail.events())
     events.push_back({{"time", Seconds(event.time())}, {"text", event.text()}});
   record["events"] = std::move(events);
+  record["history_note"] = detail.history_note();
   return record;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "proto/trainctl.pb.h"
+#include "server/core/reason_history.h"
 #include "server/core/wait.h"
 #include "server/views/encode_job.h"
 
@@ -57,6 +58,7 @@ void EncodeWait(const core::State& state, base::JobId id, const core::Now& now,
   if (job == nullptr) return;
   EncodeEnd(state, *job, now, detail);
   EncodeReasons(*job, detail);
+  detail->set_history_note(core::HistoryNote(state, *job, now));
   const std::optional<core::Wait> wait = core::WaitOf(state, *job, now);
   if (!wait) return;
   v1::Wait* message = detail->mutable_wait();

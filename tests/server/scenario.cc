@@ -10,6 +10,7 @@
 #include "server/core/drain.h"
 #include "server/core/lease_wish.h"
 #include "server/core/policy_file.h"
+#include "server/core/reason_history.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/server/describe.h"
 
@@ -344,7 +345,8 @@ std::string Scenario::Reasons(base::JobId job) const {
     text +=
         "for " + std::to_string((now_.wall - reason.at) / 1'000'000) + " s: " + reason.text + "\n";
   }
-  return text;
+  const std::string note = HistoryNote(state_, *FindJob(state_, job), now_);
+  return text + note + (note.empty() ? "" : "\n");
 }
 
 std::string Scenario::Drain(const Words& all) {
