@@ -334,11 +334,13 @@ A worker without a GPU has a CPU slot: its share of the host's cores, and of its
      R"(A lease has devices for its owner's jobs alone, from its start to its end; which they are is
 decided when it is made, all of one model, and none is promised twice. A job under a lease
 ("resources": {"lease": "lab2"}, or submit --within lab2) waits for its start and runs on its
-devices only. Ten minutes before the end its jobs are told, half a minute before they save and are
-stopped: LEASE_ENDED; trainctl resume goes on from there. Jobs without a lease run around it. One
-gets a device that is leased later if its time_limit, or its predicted time and half of it, ends
-before; one whose time nobody knows if the lease is an hour away. Whoever is still there is told
-ten minutes before the start, saves, is stopped half a minute before (PREEMPTED) and queues again.
+devices only. Ten minutes before the end its jobs are told, half a minute before they are stopped:
+LEASE_ENDED. Jobs without a lease run around it. One gets a device that is leased later if its
+time_limit, or its predicted time and half of it, ends before; one whose time nobody knows if the
+lease is an hour away. Whoever is still there is told ten minutes before the start, is stopped half
+a minute before (PREEMPTED) and queues again. Who is stopped saves where it keeps checkpoints
+(checkpoint.every_steps), and goes on from there, after LEASE_ENDED by trainctl resume; what any
+other job did is lost, as it is told.
 Leases go by the coordinator's wall clock. The policy's max_lease_time bounds their length, 24 h
 where it is not said.
 )",

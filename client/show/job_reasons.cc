@@ -95,11 +95,16 @@ std::vector<std::string> Remedies(const v1::Wait& wait) {
   return remedies;
 }
 
+std::string InBrackets(const std::string& text) { return text.empty() ? "" : " (" + text + ")"; }
+
 std::string WaitText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   const v1::JobView& view = detail.view();
   std::string text = Fact("waits", Ago(view.submitted_at(), now), layout);
-  if (const std::string start = PredictedStartText(view); !start.empty())
+  const std::string start = PredictedStartText(view);
+  if (!start.empty())
     text += Fact("starts", start, layout);
+  else if (detail.wait().start_not_known())
+    text += Fact("starts", "not known" + InBrackets(detail.wait().why_not_known()), layout);
   if (!detail.has_wait()) return text;
   const v1::Wait& wait = detail.wait();
   const int64_t others = wait.hindrances_size() + wait.more();
@@ -156,7 +161,11 @@ std::string EndingText(const v1::JobDetail& detail, int64_t now, const TableLayo
 }
 
 std::string HistoryText(const v1::JobDetail& detail, const TableLayout& layout) {
-  return detail.events().empty() ? "" : "\nWhat happened\n" + EventLines(detail, layout);
+  std::string text =
+      detail.events().empty() ? "" : "\nWhat happened\n" + EventLines(detail, layout);
+  if (!detail.history_note().empty())
+    text += "\n" + WrapLines(InLocalTime(detail.history_note()), layout.width);
+  return text;
 }
 
 Json HindranceRecord(const v1::Hindrance& hindrance) {
@@ -175,12 +184,14 @@ Json WaitRecord(const v1::JobDetail& detail) {
   Json hindrances = Json::array();
   for (const v1::Hindrance& hindrance : wait.hindrances())
     hindrances.push_back(HindranceRecord(hindrance));
-  return {{"behind", wait.behind().empty() ? Json(nullptr) : Json(wait.behind())},
-          {"free", wait.free()},
-          {"minutes_that_pass",
-           wait.minutes_that_pass() == 0 ? Json(nullptr) : Json(wait.minutes_that_pass())},
-          {"hindrances", hindrances},
-          {"more", wait.more()}};
+  return {
+      {"behind", wait.behind().empty() ? Json(nullptr) : Json(wait.behind())},
+      {"free", wait.free()},
+      {"why_start_not_known", wait.start_not_known() ? Json(wait.why_not_known()) : Json(nullptr)},
+      {"minutes_that_pass",
+       wait.minutes_that_pass() == 0 ? Json(nullptr) : Json(wait.minutes_that_pass())},
+      {"hindrances", hindrances},
+      {"more", wait.more()}};
 }
 
 }  // namespace
@@ -204,6 +215,7 @@ Json ReasonsRecord(const v1::JobDetail& detail) {
   for (const v1::JobEvent& event : detail.events())
     events.push_back({{"time", Seconds(event.time())}, {"text", event.text()}});
   record["events"] = std::move(events);
+  record["history_note"] = detail.history_note();
   return record;
 }
 

@@ -22,6 +22,19 @@ Style LeaseStyle(const v1::Lease& lease) {
   return Style::kPlain;
 }
 
+// "a/0 (BAD) a/1": in a word what is wrong with them.
+std::string DevicesCell(const v1::Lease& lease) {
+  std::map<std::string, std::string> marks;
+  for (const v1::LeaseDevice& device : lease.devices()) {
+    const std::string& trouble = device.trouble();
+    if (!trouble.empty())
+      marks[device.worker()] = " (" + trouble.substr(0, trouble.find_first_of(": ")) + ")";
+  }
+  std::vector<std::string> devices;
+  for (const std::string& worker : lease.workers()) devices.push_back(worker + marks[worker]);
+  return Join(devices, " ");
+}
+
 std::string LengthText(int64_t start, int64_t end) {
   return base::FormatDuration((end - start) / 1'000'000);
 }
@@ -75,6 +88,20 @@ std::string SpanText(int64_t start, int64_t end) {
   return "from " + LocalAndUtc(start) + " to " + LocalAndUtc(end) + ", " + LengthText(start, end);
 }
 
+std::string LeasesNote(const google::protobuf::RepeatedPtrField<v1::Lease>& leases) {
+  std::string text = leases.empty() ? "" : "It is leased:\n";
+  for (const v1::Lease& lease : leases)
+    text += "  " + lease.name() + " of " + lease.owner() + ", " +
+            SpanText(lease.start(), lease.end()) + "\n";
+  return text;
+}
+
+std::vector<std::string> NamesOf(const google::protobuf::RepeatedPtrField<v1::Lease>& leases) {
+  std::vector<std::string> names;
+  for (const v1::Lease& lease : leases) names.push_back(lease.name());
+  return names;
+}
+
 Listing ListLeases(const v1::LeasesResponse& response) {
   Listing listing{
       .collection = "leases",
@@ -89,18 +116,22 @@ Listing ListLeases(const v1::LeasesResponse& response) {
                           LocalAndUtc(lease.start()),
                           LocalAndUtc(lease.end()),
                           std::to_string(lease.jobs_size()),
-                          Join(lease.workers(), " ")});
+                          DevicesCell(lease)});
   }
   return listing;
 }
 
 std::string DescribeLease(const v1::Lease& lease, int64_t grace_us) {
-  std::string text = "lease " + lease.name() + " of " + lease.owner() + ": " + lease.state() +
-                     "\n  " + SpanText(lease.start(), lease.end()) + "\n  " +
-                     Plural(lease.workers_size(), "device") +
-                     (lease.device_name().empty() ? "" : " (" + lease.device_name() + ")") + ": " +
-                     Join(lease.workers(), " ") + "\n  its jobs save and are stopped " +
-                     LocalAndUtc(lease.end() - grace_us) + "\n";
+  std::string text =
+      "lease " + lease.name() + " of " + lease.owner() + ": " + lease.state() + "\n  " +
+      SpanText(lease.start(), lease.end()) + "\n  " + Plural(lease.workers_size(), "device") +
+      (lease.device_name().empty() ? "" : " (" + lease.device_name() + ")") + ": " +
+      Join(lease.workers(), " ") + "\n  its jobs are stopped " +
+      LocalAndUtc(lease.end() - grace_us) + ", and save where they keep checkpoints\n";
+  for (const v1::LeaseDevice& device : lease.devices()) {
+    if (!device.trouble().empty())
+      text += "  " + device.worker() + " is " + InLocalTime(device.trouble()) + "\n";
+  }
   if (lease.jobs().empty()) text += "  no jobs\n";
   for (const v1::LeaseJob& job : lease.jobs())
     text += "  " + job.id() + " " + job.name() + ": " + job.state() + "\n";

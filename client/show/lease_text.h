@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "client/show/output.h"
 #include "common/record/lease_record.h"
@@ -10,6 +11,9 @@
 namespace trainctl::client {
 
 using record::LeaseRecord;
+// Of what happens to devices that leases have: which those are, a line each. Empty: none.
+std::string LeasesNote(const google::protobuf::RepeatedPtrField<v1::Lease>& leases);
+std::vector<std::string> NamesOf(const google::protobuf::RepeatedPtrField<v1::Lease>& leases);
 // As a listing of "leases".
 Listing ListLeases(const v1::LeasesResponse& response);
 // "from 2026-12-01 14:00 CET (13:00 UTC) to …, 3h".

@@ -9,13 +9,13 @@
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
+#include "client/submit/asked_again.h"
 #include "client/submit/dependencies.h"
 #include "client/submit/dry_run.h"
 #include "client/submit/folder_claims.h"
 #include "client/submit/folder_owner.h"
 #include "client/submit/follow.h"
 #include "client/submit/lab_time.h"
-#include "client/submit/patience.h"
 #include "client/submit/prediction.h"
 #include "client/submit/resumed_run.h"
 #include "client/submit/seed_note.h"
@@ -25,8 +25,6 @@
 
 namespace trainctl::client {
 namespace {
-
-constexpr int kSubmitTries = 5;
 
 // ---- requests ----
 
@@ -51,19 +49,6 @@ v1::SubmitRequest RequestFor(const JobFile& file, const std::vector<Assessment>&
     }
   }
   return request;
-}
-
-// Every try has the same request id. So an answer that was lost on the way is not a second
-// submission.
-base::Result<v1::SubmitResponse> SubmitOnce(Context& context, Api& api,
-                                            const v1::SubmitRequest& request) {
-  for (int tries = 1;; ++tries) {
-    base::Result<v1::SubmitResponse> response = api.Submit(request);
-    if (response.ok() || response.error().code != base::Code::kUnavailable || tries == kSubmitTries)
-      return response;
-    Warn(context, "the coordinator does not answer; trying again");
-    context.surroundings.sleep(Patience::kRetrySeconds);
-  }
 }
 
 Json SubmittedRecord(const v1::SubmittedJob& job) {
@@ -267,7 +252,7 @@ base::Result<v1::SubmitResponse> Send(Context& context, Api& api, const JobFile&
   if (!RefusalsOf(assessments).empty()) return RefusedBySite(assessments);
   const v1::SubmitRequest request =
       RequestFor(file, assessments, options, context.surroundings.new_request_id());
-  base::Result<v1::SubmitResponse> response = SubmitOnce(context, api, request);
+  base::Result<v1::SubmitResponse> response = AskAgain(context, api, &Api::Submit, request);
   if (response.ok() && response->jobs_size() != static_cast<int>(file.jobs.size())) {
     return base::Error{base::Code::kInternal,
                        "the coordinator accepted another number of jobs than were sent"};

@@ -154,7 +154,8 @@ void SayWhetherItFits(Context& context, const std::vector<Assessment>& assessmen
   context.err << "note: " << LabText(lab, options.within_seconds)
               << (Fits(lab, *options.within_seconds)
                       ? ""
-                      : ": what has not ended by then saves and ends as LEASE_ENDED")
+                      : ": what has not ended by then saves where it keeps "
+                        "checkpoints, and ends as LEASE_ENDED")
               << std::endl;
 }
 

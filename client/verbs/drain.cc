@@ -1,5 +1,6 @@
 #include "client/exit_code.h"
 #include "client/show/format.h"
+#include "client/show/lease_text.h"
 #include "client/verbs/verb.h"
 
 namespace trainctl::client {
@@ -24,11 +25,13 @@ class Drain : public Verb {
     const base::Result<v1::DrainResponse> response = (*api)->Drain(request);
     if (!response.ok()) return Fail(context, response.error());
     const std::vector<std::string> jobs(response->jobs().begin(), response->jobs().end());
-    return Tell(context,
-                "Drained " + target_ + ": nothing new is placed there. " +
-                    (jobs.empty() ? "Nothing runs there." : "Still there: " + Join(jobs, ", ")) +
-                    "\n",
-                OneRecord("drained", "target", {{"target", target_}, {"jobs", jobs}}));
+    return Tell(
+        context,
+        "Drained " + target_ + ": nothing new is placed there. " +
+            (jobs.empty() ? "Nothing runs there." : "Still there: " + Join(jobs, ", ")) + "\n" +
+            LeasesNote(response->leases()),
+        OneRecord("drained", "target",
+                  {{"target", target_}, {"jobs", jobs}, {"leases", NamesOf(response->leases())}}));
   }
 
  private:

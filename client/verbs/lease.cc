@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "client/show/calendar_time.h"
 #include "client/show/format.h"
 #include "client/show/lease_text.h"
+#include "client/submit/asked_again.h"
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
 
@@ -35,9 +37,11 @@ class Lease : public Verb {
     });
     arguments.Remark(
         "A lease has its devices for your jobs alone, from its start to its end: submit --within "
-        "LEASE. Jobs of others end before, or are told ten minutes ahead, save and queue again.\n"
-        "Half a minute before the lease ends its jobs save and are stopped: LEASE_ENDED. trainctl "
-        "resume goes on from there.\n"
+        "LEASE. Jobs of others end before, or are told ten minutes ahead, stopped, and queue "
+        "again.\n"
+        "Half a minute before the lease ends its jobs are stopped: LEASE_ENDED. Who is stopped "
+        "saves where it keeps checkpoints (checkpoint.every_steps), and trainctl resume goes on "
+        "from there; what any other did is lost.\n"
         "Where the site has no GPU, --gpus counts CPU slots. Only the owner and operators extend "
         "or delete a lease.");
   }
@@ -91,7 +95,7 @@ class Lease : public Verb {
     request.set_request_id(context.surroundings.new_request_id());
     if (words_.size() > 1) request.set_name(words_[1]);
     *request.mutable_wish() = *wish;
-    const base::Result<v1::CreateLeaseResponse> made = api.CreateLease(request);
+    const auto made = AskAgain(context, api, &Api::CreateLease, request);
     if (!made.ok()) return Fail(context, made.error());
     return Show(context, made->lease(),
                 "Leased " + made->lease().name() + ": " + Devices(made->lease()) + " " +
@@ -136,24 +140,33 @@ class Lease : public Verb {
     return kExitOk;
   }
 
+  base::Result<v1::Lease> Named(const v1::LeasesResponse& leases) const {
+    const auto lease = std::ranges::find(leases.leases(), words_[1], &v1::Lease::name);
+    if (lease != leases.leases().end()) return *lease;
+    return base::Error{base::Code::kNotFound, "no lease '" + words_[1] +
+                                                  "', or it is over; trainctl lease ls lists "
+                                                  "them"};
+  }
+
   int Describe(Context& context, Api& api) const {
     const base::Result<v1::LeasesResponse> leases = api.Leases();
     if (!leases.ok()) return Fail(context, leases.error());
-    for (const v1::Lease& lease : leases->leases()) {
-      if (lease.name() == words_[1])
-        return Show(context, lease, DescribeLease(lease, leases->grace_us()));
-    }
-    return Fail(context, {base::Code::kNotFound, "no lease '" + words_[1] +
-                                                     "', or it is over; trainctl lease ls lists "
-                                                     "them"});
+    const base::Result<v1::Lease> lease = Named(*leases);
+    if (!lease.ok()) return Fail(context, lease.error());
+    return Show(context, *lease, DescribeLease(*lease, leases->grace_us()));
   }
 
   int Extend(Context& context, Api& api) const {
     if (!seconds_) return Wrong(context, "extend: by how much? --for 1h");
+    const base::Result<v1::LeasesResponse> leases = api.Leases();
+    if (!leases.ok()) return Fail(context, leases.error());
+    const base::Result<v1::Lease> lease = Named(*leases);
+    if (!lease.ok()) return Fail(context, lease.error());
     v1::ExtendLeaseRequest request;
     request.set_name(words_[1]);
     request.set_seconds(*seconds_);
-    const base::Result<v1::ExtendLeaseResponse> longer = api.ExtendLease(request);
+    request.set_end_was(lease->end());
+    const auto longer = AskAgain(context, api, &Api::ExtendLease, request);
     if (!longer.ok()) return Fail(context, longer.error());
     return Show(context, longer->lease(),
                 "Extended " + words_[1] + ": it ends " + LocalAndUtc(longer->lease().end()) + "\n");
@@ -168,7 +181,10 @@ class Lease : public Verb {
     for (const v1::LeaseJob& job : deleted->lease().jobs()) jobs.push_back(job.id());
     return Show(context, deleted->lease(),
                 "Deleted " + words_[1] + "." +
-                    (jobs.empty() ? "" : " Its jobs save and end: " + Join(jobs, ", ")) + "\n");
+                    (jobs.empty() ? ""
+                                  : " Its jobs save where they keep checkpoints, and end: " +
+                                        Join(jobs, ", ")) +
+                    "\n");
   }
 
   static std::string Devices(const v1::Lease& lease) {

@@ -3,6 +3,7 @@
 #include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
+#include "client/show/lease_text.h"
 #include "client/show/worker_state.h"
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
@@ -107,10 +108,12 @@ class Workers : public Verb {
   static int Remove(Context& context, Api& api, const std::string& worker) {
     v1::RemoveWorkerRequest request;
     request.set_worker(worker);
-    if (const auto response = api.RemoveWorker(request); !response.ok())
-      return Fail(context, response.error());
-    return Tell(context, "Removed " + worker + " from the inventory.\n",
-                OneRecord("removed", "worker", {{"worker", worker}}));
+    const auto response = api.RemoveWorker(request);
+    if (!response.ok()) return Fail(context, response.error());
+    return Tell(context,
+                "Removed " + worker + " from the inventory.\n" + LeasesNote(response->leases()),
+                OneRecord("removed", "worker",
+                          {{"worker", worker}, {"leases", NamesOf(response->leases())}}));
   }
 
   static int List(Context& context, Api& api) {

@@ -171,6 +171,8 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
   note_if(Trains(job) && job.resources.preemptible && !job.checkpoint.every_steps,
           "each time that it gives way to another job it begins again at step 0: "
           "checkpoint.every_steps is null");
+  note_if(Trains(job) && job.resources.lease && !job.checkpoint.every_steps,
+          "what it did is lost if its lease ends before it: checkpoint.every_steps is null");
   const OptimizerInfo& optimizer = InfoOf(job.optimizer.name);
   note_if(!optimizer.has_momentum && job.optimizer.momentum != 0,
           "optimizer.momentum has no effect on " + std::string(optimizer.name));

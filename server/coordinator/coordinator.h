@@ -184,8 +184,8 @@ class Coordinator {
   base::Result<core::LeaseBlock> FindLeaseBlock(const core::LeaseWish& wish);
   // kNotFound; kDenied: it is another user's. Answered with the lease as it was, of ExtendLease as
   // it is then.
-  void ExtendLease(const std::string& name, int64_t seconds, const auth::Caller& caller,
-                   LeaseAnswer answer);
+  void ExtendLease(const std::string& name, const core::LeaseExtension& asked,
+                   const auth::Caller& caller, LeaseAnswer answer);
   void DeleteLease(const std::string& name, const auth::Caller& caller, LeaseAnswer answer);
 
   // `workers`: of the host that has it. `user`: who asks.

@@ -86,14 +86,15 @@ base::Result<core::Lease> Coordinator::LeaseToChange(const std::string& name,
   return *lease;
 }
 
-void Coordinator::ExtendLease(const std::string& name, int64_t seconds, const auth::Caller& caller,
-                              LeaseAnswer answer) {
+void Coordinator::ExtendLease(const std::string& name, const core::LeaseExtension& asked,
+                              const auth::Caller& caller, LeaseAnswer answer) {
   Drain();
   if (stale_) return answer(NotStored());
   const auto lease = LeaseToChange(name, caller, "ExtendLease");
   if (!lease) return answer(lease.error());
-  const auto end = core::LaterEnd(state_, *lease, seconds * 1'000'000);
+  const auto end = core::LaterEnd(state_, *lease, asked);
   if (!end) return answer(end.error());
+  if (*end == lease->row.end) return answer(lease->row);
   Audit(caller, "extend", name);
   parts_.log.Info("lease_extended",
                   {{"lease", name}, {"user", caller.name}, {"until", core::UtcText(*end)}});

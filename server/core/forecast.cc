@@ -41,18 +41,24 @@ class Forecast {
       PlaceDeferred(next);
       first = FirstOf(job);
     }
+    held_up_[job.row.id] = job.row.id;
     if (first) return Take(job, *first);
-    for (const ClassId id : WantedClasses(state_, job)) held_.insert(id);
+    const base::JobId before = HeldUpBy(job);
+    held_up_[job.row.id] = before;
+    for (const ClassId id : WantedClasses(state_, job)) held_.try_emplace(id, before);
     KeepForEver(job);
   }
 
   // After all: those that nobody waits behind.
-  std::map<base::JobId, SteadyMicros> Finish() {
+  void Finish(Foreseen* foreseen) {
     while (!deferred_.empty()) {
       PlaceDeferred(std::ranges::min_element(deferred_, {},
                                              [](const auto& entry) { return entry.second.ready; }));
     }
-    return std::move(starts_);
+    foreseen->starts = std::move(starts_);
+    foreseen->held_up = std::move(held_up_);
+    std::erase_if(foreseen->held_up,
+                  [&](const auto& entry) { return foreseen->starts.contains(entry.first); });
   }
 
  private:
@@ -91,6 +97,14 @@ class Forecast {
     for (const DeviceId device : first.devices)
       free_from_[device] = first.length ? first.at + *first.length : kNever;
     starts_[job.row.id] = first.at;
+  }
+
+  // The first before it whose start is not known, and that wants the same; or the job itself.
+  base::JobId HeldUpBy(const Job& job) const {
+    for (const ClassId id : UsableClasses(state_, job)) {
+      if (const auto holder = held_.find(id); holder != held_.end()) return holder->second;
+    }
+    return job.row.id;
   }
 
   // It is not known when the job starts: its owner's others do not count on what it waits for.
@@ -165,25 +179,49 @@ class Forecast {
   const Now& now_;
   std::map<base::JobId, SteadyMicros> starts_;
   std::map<DeviceId, SteadyMicros> free_from_;  // of devices that jobs have taken
-  std::set<ClassId> held_;                      // for jobs whose start is not known
+  std::map<ClassId, base::JobId> held_;         // for jobs whose start is not known, by the first
+  std::map<base::JobId, base::JobId> held_up_;  // Foreseen::held_up
   std::map<core::Place, Deferred> deferred_;    // in the queue's order
   std::map<std::string, QuotaTimeline> quotas_;
   std::set<std::string> has_first_;  // whose first job was looked at
 };
 
-}  // namespace
-
-std::optional<SteadyMicros> ForeseenStart(const State& state, const Job& job, const Now& now) {
+const Foreseen& Foresee(const State& state, const Now& now) {
   Foreseen& foreseen = state.foreseen;
   const bool stands = foreseen.steps == state.steps && now.steady >= foreseen.at &&
                       now.steady - foreseen.at < kStands;
   if (!stands) {
     Forecast forecast(state, now);
     for (const Job* next : FirstInTurn(state, kForeseen)) forecast.Place(*next);
-    foreseen = {.steps = state.steps, .at = now.steady, .starts = forecast.Finish()};
+    foreseen = {.steps = state.steps, .at = now.steady};
+    forecast.Finish(&foreseen);
   }
-  const auto start = foreseen.starts.find(job.row.id);
-  return start == foreseen.starts.end() ? std::nullopt : std::optional(start->second);
+  return foreseen;
+}
+
+// What keeps a job's start from being foreseen while others are before it; empty: nothing.
+std::string UnforeseenKind(const Job& job) {
+  if (job.row.spec.exclusive) return "exclusive";
+  return LinksOf(job) ? std::string(job::kLinksKey) : "";
+}
+
+}  // namespace
+
+std::optional<SteadyMicros> ForeseenStart(const State& state, const Job& job, const Now& now) {
+  const auto& starts = Foresee(state, now).starts;
+  const auto start = starts.find(job.row.id);
+  return start == starts.end() ? std::nullopt : std::optional(start->second);
+}
+
+std::string WhyNotForeseen(const State& state, const Job& job, const Now& now) {
+  const auto& held_up = Foresee(state, now).held_up;
+  const auto found = held_up.find(job.row.id);
+  if (found == held_up.end()) return "behind " + std::to_string(kForeseen) + " others or more";
+  const Job* before = FindJob(state, found->second);
+  if (before == nullptr) return "";
+  const std::string kind = UnforeseenKind(*before);
+  if (before == &job) return kind;
+  return "behind " + base::ToString(before->row.id) + (kind.empty() ? "" : ", " + kind);
 }
 
 }  // namespace trainctl::core

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "server/core/state.h"
 
@@ -17,5 +18,8 @@ namespace trainctl::core {
 // nullopt: not known, or it is not among the first kForeseen of the queue.
 constexpr size_t kForeseen = 64;
 std::optional<base::SteadyMicros> ForeseenStart(const State& state, const Job& job, const Now& now);
+// Of one without a start, where one thing is the reason: "behind j5, exclusive", "exclusive".
+// Empty: it is not known when the devices that it waits for are free.
+std::string WhyNotForeseen(const State& state, const Job& job, const Now& now);
 
 }  // namespace trainctl::core

@@ -44,11 +44,6 @@ bool IsInCalendar(const State& state, const Lease& lease) {
          leases->second.at(lease.row.start) == lease.row.id;
 }
 
-// The moment by which jobs are to be gone, and their devices free.
-base::WallMicros StopAt(const State& state, base::WallMicros at) {
-  return at - state.options.lease_grace_us;
-}
-
 // So that what is killed is gone by then.
 int64_t KillAfter(const State& state) {
   return std::max(kLeastGraceUs, state.options.lease_grace_us * 5 / 6);
@@ -111,7 +106,7 @@ void Begin(Turn& turn, Lease& lease) {
 
 void TellOnce(Turn& turn, Job& job, base::WallMicros of, const std::string& what) {
   if (job.attempt->row.stop || !job.told.insert(of).second) return;
-  Say(turn, job.row.id, what + ": it is stopped " + UtcText(StopAt(turn.state, of)));
+  Say(turn, job.row.id, what + ": " + StopText(turn.state, job.row.spec, of));
   turn.changed.insert(job.row.id);
 }
 

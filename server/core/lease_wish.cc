@@ -314,13 +314,15 @@ base::Result<LeaseBlock> FindBlock(const State& state, const LeaseWish& wish, co
   const auto classes = WishedWorkers(state, wish);
   if (!classes) return classes.error();
   const base::WallMicros from = std::max(wish.start, now.wall);
-  std::set<base::WallMicros> starts = {NextMinute(from)};
+  const base::WallMicros last = now.wall + kFarthestLeaseUs;
+  std::set<base::WallMicros> starts = {std::min(NextMinute(from), last)};
   // With time to ask for what is found.
   const base::WallMicros told = now.wall + state.options.lease_warning_us + 5 * kWholeMinute;
   if (told > from) starts.insert(NextMinute(told));
   for (const auto& [id, lease] : state.leases) {
     if (lease.row.end > from) starts.insert(NextMinute(lease.row.end));
   }
+  const bool goes_on = std::erase_if(starts, [&](auto start) { return start > last; }) > 0;
   std::optional<base::Error> beyond_quota;
   for (const base::WallMicros start : starts) {
     std::vector<std::string> workers = DevicesFrom(state, *classes, wish, start, now);
@@ -333,10 +335,19 @@ base::Result<LeaseBlock> FindBlock(const State& state, const LeaseWish& wish, co
   if (beyond_quota) return *beyond_quota;
   std::string why;
   DevicesFrom(state, *classes, wish, *starts.rbegin(), now, &why);
-  return base::Error{base::Code::kConflict, "no block is free: of them " + why};
+  return base::Error{
+      base::Code::kConflict,
+      std::string("no block is free") + (goes_on ? " within a year" : "") + ": of them " + why};
 }
 
-base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease, int64_t more_us) {
+base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease,
+                                        const LeaseExtension& asked) {
+  const auto [more_us, end_was] = asked;
+  if (end_was != 0 && end_was != lease.row.end) {
+    if (lease.row.end - end_was == more_us) return lease.row.end;
+    return base::Error{base::Code::kConflict, LeaseEndText(lease.row) + ", no longer " +
+                                                  UtcText(end_was) + ": it stays as it is"};
+  }
   if (lease.closing) {
     return base::Error{base::Code::kConflict, LeaseText(lease.row) + " is about to end, " +
                                                   UtcText(lease.row.end) + ": make another"};

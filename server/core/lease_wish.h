@@ -33,11 +33,18 @@ struct LeaseBlock {
 // are free of leases then. kExhausted: max_leases, or the user's quota.
 base::Result<LeaseRow> NewLease(const State& state, const LeaseWish& wish, const std::string& name,
                                 const Now& now);
-// The first whole minute, from wish.start on, at which the lease could begin within the user's
-// quota. Errors as NewLease's.
+// The first whole minute at which the lease could begin within the user's quota: from wish.start
+// on, and within a year. Errors as NewLease's.
 base::Result<LeaseBlock> FindBlock(const State& state, const LeaseWish& wish, const Now& now);
-// The lease's end, so much later. kInvalid: it would be too long. kConflict: another lease has one
-// of its devices then, or it is about to end. kExhausted: the user's quota.
-base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease, int64_t more_us);
+struct LeaseExtension {
+  int64_t more_us = 0;
+  base::WallMicros end_was = 0;  // the end that is moved; 0: whichever it is
+};
+
+// The lease's end, so much later; the one that it has, where it was moved so before. kInvalid: it
+// would be too long. kConflict: it does not end at `end_was`; another lease has one of its
+// devices then; or it is about to end. kExhausted: the user's quota.
+base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease,
+                                        const LeaseExtension& asked);
 
 }  // namespace trainctl::core

@@ -110,6 +110,31 @@ const Lease* FindLease(const State& state, int64_t id) {
   return found == state.leases.end() ? nullptr : &found->second;
 }
 
+std::vector<const Lease*> LeasesOn(const State& state, const std::string& target) {
+  const auto is_there = [&](const std::string& name) {
+    const auto worker = state.workers.find(name);
+    return name == target || (worker != state.workers.end() && worker->second.row.host == target);
+  };
+  std::vector<const Lease*> leases;
+  for (const auto& [id, lease] : state.leases) {
+    if (std::ranges::any_of(lease.row.workers, is_there)) leases.push_back(&lease);
+  }
+  std::ranges::stable_sort(leases, {}, [](const Lease* lease) { return lease->row.start; });
+  return leases;
+}
+
+std::string LeasedDeviceTrouble(const State& state, const std::string& name) {
+  using enum job::WorkerState;
+  const auto worker = state.workers.find(name);
+  if (worker == state.workers.end()) return "removed";
+  if (worker->second.lost) return std::string(job::Name(kLost));
+  if (const FaultRow* fault = WorstFault(state, name))
+    return std::string(job::Name(StateOf(*fault))) + ": " + FaultText(*fault);
+  if (const DrainRow* drain = DrainOf(state, worker->second.row))
+    return std::string(job::Name(kDrained)) + DrainText(*drain);
+  return StateOf(state, worker->second) == kDirty ? std::string(job::Name(kDirty)) : "";
+}
+
 std::string LeaseText(const LeaseRow& row) {
   return "lease '" + row.name + "'" + (row.user.empty() ? "" : " of " + row.user);
 }
@@ -120,6 +145,16 @@ std::string LeaseEndText(const LeaseRow& row) {
 
 std::string LeaseStartText(const LeaseRow& row, const std::string& worker) {
   return LeaseText(row) + " has " + worker + " from " + UtcText(row.start) + " on";
+}
+
+base::WallMicros StopAt(const State& state, base::WallMicros at) {
+  return at - state.options.lease_grace_us;
+}
+
+std::string StopText(const State& state, const job::JobSpec& spec, base::WallMicros at) {
+  const std::string when = "is stopped " + UtcText(StopAt(state, at));
+  if (spec.checkpoint.every_steps) return "it saves and " + when;
+  return "it " + when + ", and what it did is lost, since it keeps no checkpoints";
 }
 
 std::string LeaseProblem(const State& state, const job::JobSpec& spec) {

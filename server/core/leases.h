@@ -24,6 +24,8 @@
 
 namespace trainctl::core {
 
+// The moment by which jobs are to be gone, and their devices free, where a lease begins or ends.
+base::WallMicros StopAt(const State& state, base::WallMicros at);
 // "2026-12-01 14:00 UTC"; with seconds where there are some.
 std::string UtcText(base::WallMicros at);
 
@@ -35,6 +37,9 @@ std::string LeaseText(const LeaseRow& row);
 // "lease 'lab' of ann ends 2026-12-01 14:00 UTC"; "… has a/0 from … on".
 std::string LeaseEndText(const LeaseRow& row);
 std::string LeaseStartText(const LeaseRow& row, const std::string& worker);
+// When a lease that begins or ends at `at` stops the job, and what becomes of what it did:
+// "it saves and is stopped 2026-12-01 13:59:30 UTC".
+std::string StopText(const State& state, const job::JobSpec& spec, base::WallMicros at);
 // Why a job with this spec can't run under the lease that it names; empty: it can, or names none.
 std::string LeaseProblem(const State& state, const job::JobSpec& spec);
 // Whether jobs may start under it now.
@@ -42,6 +47,11 @@ bool IsOpen(const Lease& lease);
 // Of a QUEUED job whose lease is not open.
 std::string LeaseReason(const State& state, const Job& job, const Now& now);
 
+// Those that have a device of the target, a worker or a host, by their start.
+std::vector<const Lease*> LeasesOn(const State& state, const std::string& target);
+// Why no job starts on the device now, under whatever lease: "BAD: XID 79 (…) …", "LOST",
+// "DRAINED by ops", "removed". Empty: one may.
+std::string LeasedDeviceTrouble(const State& state, const std::string& worker);
 // The active lease that has the worker's device, or null.
 const Lease* ActiveLeaseOf(const State& state, const std::string& worker);
 // That one; else the next that begins; or null.

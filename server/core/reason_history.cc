@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "server/core/leases.h"
 #include "server/core/queued_jobs.h"
 
 namespace trainctl::core {
@@ -39,6 +40,7 @@ void NoteReasons(Turn& turn) {
   state.reasons_asked = turn.now.steady;
   for (const Job* first : FirstInTurn(state, kJobs)) {
     Job& job = state.jobs.at(first->row.id);
+    if (job.watched_since == 0) job.watched_since = turn.now.wall;
     std::string reason = Reason(state, job, turn.now);
     const bool is_known =
         !job.reasons.empty() && WithoutTimes(job.reasons.back().text) == WithoutTimes(reason);
@@ -46,6 +48,25 @@ void NoteReasons(Turn& turn) {
     job.reasons.push_back({turn.now.wall, std::move(reason)});
     if (job.reasons.size() > kReasons) job.reasons.pop_front();
   }
+}
+
+std::string HistoryNote(const State& state, const Job& job, const Now& now) {
+  const base::WallMicros submitted = job.row.submitted_at, started = job.status.started_at;
+  if (started != 0 && started - submitted < kEvery) return "";  // it hardly waited
+  std::string note;
+  if (submitted < state.began_at)
+    note = "Why it waited before the coordinator began, " + UtcText(state.began_at) +
+           ", is not kept. ";
+  const base::WallMicros from = std::max(submitted, state.began_at);
+  const bool waits = job.lane == Lane::kQueue;
+  const base::WallMicros to = job.watched_since == 0 && waits ? now.wall : job.watched_since;
+  if (to - from >= 2 * kEvery) {
+    note += "Why jobs wait is kept of the first " + std::to_string(kJobs) +
+            " of the queue; it was not among them until " +
+            (job.watched_since == 0 ? "now" : UtcText(to)) + ".";
+  }
+  if (note.ends_with(' ')) note.pop_back();
+  return note;
 }
 
 }  // namespace trainctl::core

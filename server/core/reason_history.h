@@ -1,5 +1,8 @@
-// What kept a waiting job, over time: for those who ask. In memory only; internal to this room.
+// What kept a waiting job, over time: for those who ask. In memory only: it begins anew with the
+// coordinator.
 #pragma once
+
+#include <string>
 
 #include "server/core/turn.h"
 
@@ -9,5 +12,9 @@ namespace trainctl::core {
 // each are kept (Job::reasons). One in which only times differ is no other. At the end of each
 // Step: before that, jobs that others follow may be gone.
 void NoteReasons(Turn& turn);
+
+// What Job::reasons lacks of a live job's time, in sentences: before the coordinator began, or was
+// among the first. Empty: nothing.
+std::string HistoryNote(const State& state, const Job& job, const Now& now);
 
 }  // namespace trainctl::core

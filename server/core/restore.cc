@@ -120,6 +120,7 @@ void EndAttempt(const UnfinishedJob& job, const job::AttemptEnd& end, base::Wall
 State Restore(const Options& options, StoredState stored, const Now& now) {
   State state;
   state.options = options;
+  state.began_at = now.wall;
   state.site = std::move(stored.site);
   state.gaps = std::move(stored.gaps);
   state.next_job = stored.next_job;

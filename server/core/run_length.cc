@@ -154,7 +154,7 @@ std::string LeaseWarning(const State& state, const Job& job, const Now& now) {
   const base::WallMicros at = is_own ? lease->row.end : lease->row.start;
   if (now.wall < at - state.options.lease_warning_us) return "";
   return LeaseText(lease->row) + (is_own ? " ends " : " has its devices from ") + UtcText(at) +
-         (is_own ? "" : " on") + ": it is stopped " + UtcText(at - state.options.lease_grace_us);
+         (is_own ? "" : " on") + ": " + StopText(state, job.row.spec, at);
 }
 
 std::optional<base::SteadyMicros> ExpectedEnd(const State& state, const Job& job, const Now& now) {

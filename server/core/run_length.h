@@ -36,8 +36,8 @@ std::optional<int64_t> LongestRunOn(const Options& options, const Job& job,
 // TimeLeftOf: ", about 12 min left by its time limit"; empty: not known.
 std::string TimeLeftText(const State& state, const Job& job, const Now& now);
 
-// Of a live job that is to hear of it: "lease 'lab' of ann ends 2026-12-01 14:00 UTC: it is stopped
-// 30 s before". Empty: no lease ends it soon.
+// Of a live job that is to hear of it: "lease 'lab' of ann ends 2026-12-01 14:00 UTC: it saves and
+// is stopped …". Empty: no lease ends it soon.
 std::string LeaseWarning(const State& state, const Job& job, const Now& now);
 
 // When the job's live attempt ends: as it is being stopped; by its time limit, or else at the pace

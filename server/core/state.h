@@ -169,8 +169,9 @@ struct Job {
   std::set<std::string> hosts_that_refused;  // that can't read its model or data
   std::string refusal;                       // of the first of them
   Retry retry;
-  std::deque<ReasonSince> reasons;  // the last of them (reason_history.h)
-  std::set<std::string> avoids;     // workers whose devices it does not want (retry.h)
+  std::deque<ReasonSince> reasons;     // the last of them (reason_history.h)
+  base::WallMicros watched_since = 0;  // why it waits is asked since then; 0: never
+  std::set<std::string> avoids;        // workers whose devices it does not want (retry.h)
   int64_t unfit_launches = 0;  // attempts that a worker could not start, by no fault of the job's
   // In its place in the queue, of its owner or kLifted (fair_share.h); null: 0.
   const int64_t* share = nullptr;
@@ -252,6 +253,8 @@ struct Foreseen {
   int64_t steps = -1;  // State::steps then
   base::SteadyMicros at = 0;
   std::map<base::JobId, base::SteadyMicros> starts;
+  // Of those that were looked at and have no start: who holds them up, or they themselves.
+  std::map<base::JobId, base::JobId> held_up;
 };
 
 struct State {
@@ -296,6 +299,7 @@ struct State {
   mutable std::map<std::string, std::shared_ptr<const Reach>> reaches;  // by what jobs name
   mutable Foreseen foreseen;
   std::optional<base::SteadyMicros> reasons_asked;  // last (reason_history.h)
+  base::WallMicros began_at = 0;                    // the coordinator, or it loaded all anew
   std::map<job::HostRules, int64_t>
       rules;  // of the workers, where they bound jobs; and of how many
   Shares shares;

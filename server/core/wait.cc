@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "server/core/ahead.h"
+#include "server/core/forecast.h"
 #include "server/core/leases.h"
 #include "server/core/reach.h"
 #include "server/core/waiting.h"
@@ -70,7 +71,10 @@ std::optional<Wait> WaitOf(const State& state, const Job& job, const Now& now) {
   if (job.lane != Lane::kQueue) return std::nullopt;
   const Ahead ahead = LookAhead(state, job, now);
   if (WaitsForQuota(job, state, ahead, now)) return std::nullopt;
-  Wait wait{.behind = ahead.blocker, .minutes_that_pass = MinutesThatPass(state, job, ahead, now)};
+  Wait wait{.behind = ahead.blocker,
+            .minutes_that_pass = MinutesThatPass(state, job, ahead, now),
+            .is_start_known = PredictedStart(state, job, now).has_value()};
+  if (!wait.is_start_known) wait.why_not_known = WhyNotForeseen(state, job, now);
   for (const Worker* worker : WorkersItWants(state, job)) {
     const Lease* lease = LeaseInTheWay(state, job, *worker, now);
     if (state.free.entry(worker->device).free && lease == nullptr) {

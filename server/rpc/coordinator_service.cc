@@ -17,6 +17,7 @@
 #include "server/rpc/unary_call.h"
 #include "server/rpc/watch_stream.h"
 #include "server/views/encode_comparison.h"
+#include "server/views/encode_lease.h"
 #include "server/views/encode_site.h"
 
 namespace trainctl::rpc {
@@ -285,13 +286,16 @@ void CoordinatorService::Fence(UnaryCall& call, const v1::FenceRequest* request,
 }
 
 void CoordinatorService::RemoveWorker(UnaryCall& call, const v1::RemoveWorkerRequest* request,
-                                      v1::RemoveWorkerResponse*) {
+                                      v1::RemoveWorkerResponse* response) {
   AskLoop<base::Ok>(
       {call, request->worker()}, AsItIs(request),
       [this](const Permit& permit, const v1::RemoveWorkerRequest* asked, auto answer) {
         backend_.coordinator.RemoveWorker(asked->worker(), permit.caller, answer);
       },
-      [](base::Ok) {});
+      [=, this](base::Ok) {
+        *response->mutable_leases() =
+            views::EncodeLeasesOn(backend_.coordinator.state(), request->worker());
+      });
 }
 
 void CoordinatorService::Drain(UnaryCall& call, const v1::DrainRequest* request,
@@ -301,8 +305,10 @@ void CoordinatorService::Drain(UnaryCall& call, const v1::DrainRequest* request,
       [this](const Permit& permit, const v1::DrainRequest* asked, auto answer) {
         backend_.coordinator.DrainDevices(asked->target(), asked->reason(), permit.caller, answer);
       },
-      [response](const auto& jobs) {
+      [=, this](const auto& jobs) {
         for (const base::JobId job : jobs) response->add_jobs(base::ToString(job));
+        *response->mutable_leases() =
+            views::EncodeLeasesOn(backend_.coordinator.state(), request->target());
       });
 }
 

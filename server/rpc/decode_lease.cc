@@ -48,10 +48,11 @@ base::Result<coordinator::Coordinator::NewLeaseRequest> DecodeLease(
   return coordinator::Coordinator::NewLeaseRequest{request.request_id(), request.name(), *wish};
 }
 
-base::Result<const v1::ExtendLeaseRequest*> CheckExtension(const v1::ExtendLeaseRequest* request) {
-  if (base::Status seconds = CheckSeconds("seconds", request->seconds()); !seconds)
+base::Result<core::LeaseExtension> DecodeExtension(const v1::ExtendLeaseRequest& request) {
+  if (base::Status seconds = CheckSeconds("seconds", request.seconds()); !seconds)
     return seconds.error();
-  return request;
+  if (base::Status end = CheckNotNegative("end_was", request.end_was()); !end) return end.error();
+  return core::LeaseExtension{request.seconds() * 1'000'000, request.end_was()};
 }
 
 }  // namespace trainctl::rpc

@@ -24,7 +24,6 @@ base::Result<core::LeaseWish> DecodeWish(const v1::LeaseWish& wish);
 base::Result<coordinator::Coordinator::NewLeaseRequest> DecodeLease(
     const v1::CreateLeaseRequest& request);
 
-// The request itself, if it is a valid one.
-base::Result<const v1::ExtendLeaseRequest*> CheckExtension(const v1::ExtendLeaseRequest* request);
+base::Result<core::LeaseExtension> DecodeExtension(const v1::ExtendLeaseRequest& request);
 
 }  // namespace trainctl::rpc

@@ -43,9 +43,9 @@ void CoordinatorService::Leases(UnaryCall& call, const v1::LeasesRequest*,
 void CoordinatorService::ExtendLease(UnaryCall& call, const v1::ExtendLeaseRequest* request,
                                      v1::ExtendLeaseResponse* response) {
   AskLoop<core::LeaseRow>(
-      {call, request->name()}, [=] { return CheckExtension(request); },
-      [this](const Permit& permit, const v1::ExtendLeaseRequest* asked, auto answer) {
-        backend_.coordinator.ExtendLease(asked->name(), asked->seconds(), permit.caller, answer);
+      {call, request->name()}, [=] { return DecodeExtension(*request); },
+      [this, request](const Permit& permit, const core::LeaseExtension& asked, auto answer) {
+        backend_.coordinator.ExtendLease(request->name(), asked, permit.caller, answer);
       },
       [this, response](const core::LeaseRow& row) {
         *response->mutable_lease() = views::EncodeLease(backend_.coordinator.state(), row);

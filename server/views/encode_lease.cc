@@ -26,6 +26,9 @@ v1::Lease EncodeLease(const core::State& state, const core::LeaseRow& row) {
   message.set_created_at(row.created_at);
   for (const std::string& name : row.workers) {
     message.add_workers(name);
+    v1::LeaseDevice* device = message.add_devices();
+    device->set_worker(name);
+    device->set_trouble(core::LeasedDeviceTrouble(state, name));
     const auto worker = state.workers.find(name);
     if (worker != state.workers.end()) message.set_device_name(worker->second.row.device.name);
   }
@@ -38,6 +41,14 @@ v1::Lease EncodeLease(const core::State& state, const core::LeaseRow& row) {
     under->set_state(std::string(job::Name(job->status.state)));
   }
   return message;
+}
+
+google::protobuf::RepeatedPtrField<v1::Lease> EncodeLeasesOn(const core::State& state,
+                                                             const std::string& target) {
+  google::protobuf::RepeatedPtrField<v1::Lease> leases;
+  for (const core::Lease* lease : core::LeasesOn(state, target))
+    *leases.Add() = EncodeLease(state, lease->row);
+  return leases;
 }
 
 v1::LeasesResponse EncodeLeases(const coordinator::Coordinator& coordinator) {

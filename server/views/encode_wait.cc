@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "proto/trainctl.pb.h"
+#include "server/core/reason_history.h"
 #include "server/core/wait.h"
 #include "server/views/encode_job.h"
 
@@ -57,12 +58,15 @@ void EncodeWait(const core::State& state, base::JobId id, const core::Now& now,
   if (job == nullptr) return;
   EncodeEnd(state, *job, now, detail);
   EncodeReasons(*job, detail);
+  detail->set_history_note(core::HistoryNote(state, *job, now));
   const std::optional<core::Wait> wait = core::WaitOf(state, *job, now);
   if (!wait) return;
   v1::Wait* message = detail->mutable_wait();
   if (wait->behind != nullptr) message->set_behind(base::ToString(wait->behind->row.id));
   message->set_free(wait->free);
   message->set_minutes_that_pass(wait->minutes_that_pass);
+  message->set_start_not_known(!wait->is_start_known);
+  message->set_why_not_known(wait->why_not_known);
   for (const core::Hindrance& hindrance : wait->hindrances) {
     if (message->hindrances_size() == kMostHindrances) break;
     EncodeHindrance(hindrance, now, message->add_hindrances());

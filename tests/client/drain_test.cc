@@ -16,7 +16,8 @@ TEST_F(DrainTest, DrainSaysWhatStillRunsThere) {
   EXPECT_EQ(drained.out, "Drained a: nothing new is placed there. Still there: j7\n");
   EXPECT_EQ(coordinator_.workers[1].drain().reason(), "a fan is broken");
   const Json again = Json::parse(Trainctl({"drain", "a", "-o", "json"}).out);
-  EXPECT_EQ(again["drained"], Json::array({{{"target", "a"}, {"jobs", {"j7"}}}}));
+  EXPECT_EQ(again["drained"],
+            Json::array({{{"target", "a"}, {"jobs", {"j7"}}, {"leases", Json::array()}}}));
   EXPECT_FALSE(coordinator_.workers[2].has_drain());
   const Json worker = Json::parse(Trainctl({"workers", "-o", "json"}).out)["workers"][0];
   EXPECT_EQ(worker["drain"]["target"], "a");

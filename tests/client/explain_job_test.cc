@@ -73,6 +73,23 @@ TEST_F(ExplainJobTest, OfAWaitingJobItSaysWhoHasWhatAndWhatWouldHelp) {
   EXPECT_EQ(wait["more"], 5);
 }
 
+TEST_F(ExplainJobTest, AStartThatIsNotKnownIsSaidAndWhatIsNotKeptOfWhyItWaited) {
+  v1::JobDetail& detail = AddWaiting();
+  EXPECT_EQ(Trainctl({"explain", "j3"}).out.find("starts"), std::string::npos);
+  detail.mutable_wait()->set_start_not_known(true);
+  EXPECT_NE(Trainctl({"explain", "j3"}).out.find("starts    not known\n"), std::string::npos)
+      << Trainctl({"explain", "j3"}).out;
+  detail.mutable_wait()->set_why_not_known("behind j2, exclusive");
+  detail.set_history_note(
+      "Why it waited before the coordinator began, 2026-12-01 14:00 UTC, is "
+      "not kept.");
+  const std::string told = Trainctl({"explain", "j3"}).out;
+  EXPECT_NE(told.find("starts    not known (behind j2, exclusive)\n"), std::string::npos) << told;
+  EXPECT_TRUE(told.ends_with("is not kept.\n")) << told;
+  const Json json = Json::parse(Trainctl({"explain", "j3", "-o", "json"}).out)["jobs"][0];
+  EXPECT_EQ(json["wait"]["why_start_not_known"], "behind j2, exclusive");
+}
+
 // The fake's contract test says of the real coordinator that it tells the host.
 TEST_F(ExplainJobTest, OfAHostThatIsDrainedAsAWholeTheHostIsSaidOnce) {
   coordinator_.workers = {CpuWorker("a/0", "READY"), CpuWorker("a/1", "READY")};

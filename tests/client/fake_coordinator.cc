@@ -203,7 +203,9 @@ base::Result<v1::RemoveWorkerResponse> FakeApi::RemoveWorker(
       fake_->workers, [&](const auto& worker) { return worker.name() == request.worker(); });
   if (removed == 0)
     return base::Error{base::Code::kNotFound, "no worker '" + request.worker() + "'"};
-  return v1::RemoveWorkerResponse();
+  v1::RemoveWorkerResponse response;
+  *response.mutable_leases() = fake_->LeasesOn(request.worker());
+  return response;
 }
 
 base::Result<v1::FenceResponse> FakeApi::Fence(const v1::FenceRequest& request) {

@@ -48,7 +48,7 @@ struct FakeCoordinator {
   bool unreachable = false;
   std::optional<base::Error> workers_error;  // what Workers answers instead
   bool logs_break = false;                   // the connection, at the end of what is there
-  int lost_answers = 0;  // of the next submissions: accepted, but the answer does not arrive
+  int lost_answers = 0;  // of the next submissions and extensions: done, but not told
 
   // ---- the script of Watch: each call takes the front; with none left all jobs are told as they
   // are ----
@@ -85,6 +85,8 @@ struct FakeCoordinator {
   int inspections_asked = 0;
 
   std::vector<const v1::JobView*> Find(const std::string& name) const;
+  // Those with devices of the worker or host.
+  google::protobuf::RepeatedPtrField<v1::Lease> LeasesOn(const std::string& target) const;
 };
 
 // Many at once may look at one coordinator.

@@ -83,6 +83,18 @@ std::vector<std::string> FreeWorkers(const FakeCoordinator& fake, const v1::Leas
 
 }  // namespace
 
+google::protobuf::RepeatedPtrField<v1::Lease> FakeCoordinator::LeasesOn(
+    const std::string& target) const {
+  google::protobuf::RepeatedPtrField<v1::Lease> leased;
+  for (const v1::Lease& lease : leases.leases()) {
+    if (std::ranges::any_of(lease.workers(), [&](const std::string& worker) {
+          return worker == target || worker.starts_with(target + "/");
+        }))
+      *leased.Add() = lease;
+  }
+  return leased;
+}
+
 base::Result<v1::DrainResponse> FakeApi::Drain(const v1::DrainRequest& request) {
   if (fake_->unreachable) return Unreachable();
   v1::DrainResponse response;
@@ -97,6 +109,7 @@ base::Result<v1::DrainResponse> FakeApi::Drain(const v1::DrainRequest& request) 
     if (worker.state() == "READY") worker.set_state("DRAINED");
     if (!worker.job().empty()) response.add_jobs(worker.job());
   }
+  *response.mutable_leases() = fake_->LeasesOn(request.target());
   if (!found) return NoTarget(request.target());
   return response;
 }
@@ -186,13 +199,20 @@ base::Result<v1::ExtendLeaseResponse> FakeApi::ExtendLease(const v1::ExtendLease
   v1::Lease* lease = FindLeaseOf(fake_, request.name());
   if (lease == nullptr) return NoLease(request.name());
   if (request.seconds() <= 0) return WrongLease("by how much?");
-  const int64_t end = lease->end() + request.seconds() * kMicrosASecond;
+  v1::ExtendLeaseResponse response;
+  const int64_t was = request.end_was() == 0 ? lease->end() : request.end_was();
+  const int64_t end = was + request.seconds() * kMicrosASecond;
+  if (lease->end() == end) {
+    *response.mutable_lease() = *lease;
+    return response;
+  }
+  if (lease->end() != was) return TakenLease("it ends at another time");
   for (const std::string& worker : lease->workers()) {
     if (IsLeased(*fake_, worker, lease->start(), end, lease->name()))
       return TakenLease(worker + " is leased then");
   }
   lease->set_end(end);
-  v1::ExtendLeaseResponse response;
+  if (fake_->lost_answers-- > 0) return Unreachable();
   *response.mutable_lease() = *lease;
   return response;
 }

@@ -87,6 +87,45 @@ TEST_F(LeaseTest, ALeaseIsExtendedDescribedAndDeleted) {
   EXPECT_EQ(Trainctl({"lease", "delete"}).code, kExitUsage);
 }
 
+TEST_F(LeaseTest, AnExtensionWhoseAnswerIsLostIsMadeOnce) {
+  Trainctl(
+      {"lease", "create", "lab2", "--gpus", "1", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
+  coordinator_.lost_answers = 1;
+  const Ended longer = Trainctl({"lease", "extend", "lab2", "--for", "1h"});
+  EXPECT_EQ(longer.code, kExitOk) << longer.err;
+  EXPECT_NE(longer.err.find("trying again"), std::string::npos) << longer.err;
+  EXPECT_EQ(longer.out, "Extended lab2: it ends 2026-12-01 19:30 TST (18:00 UTC)\n");
+  EXPECT_EQ(Trainctl({"lease", "extend", "other", "--for", "1h"}).code, kExitNotFound);
+}
+
+TEST_F(LeaseTest, ADeviceOfALeaseThatNoJobStartsOnIsMarkedAndSaid) {
+  Trainctl(
+      {"lease", "create", "lab2", "--gpus", "2", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
+  v1::Lease& lease = *coordinator_.leases.mutable_leases(0);
+  for (const std::string& worker : lease.workers()) lease.add_devices()->set_worker(worker);
+  EXPECT_NE(Trainctl({"lease", "ls"}).out.find("a/0 a/1\n"), std::string::npos);
+  lease.mutable_devices(0)->set_trouble("BAD: XID 79 at 2026-12-01 14:00 UTC");
+  EXPECT_NE(Trainctl({"lease", "ls"}).out.find("a/0 (BAD) a/1\n"), std::string::npos);
+  const std::string described = Trainctl({"lease", "describe", "lab2"}).out;
+  EXPECT_NE(described.find("\n  a/0 is BAD: XID 79 at 2026-12-01 15:30 TST\n"), std::string::npos)
+      << described;
+  EXPECT_EQ(described.find("a/1 is"), std::string::npos) << described;
+  const Json record = Json::parse(Trainctl({"lease", "ls", "-o", "json"}).out)["leases"][0];
+  EXPECT_EQ(record["trouble"][0]["device"], "a/0");
+}
+
+TEST_F(LeaseTest, WhoTakesALeasedDeviceAwayIsToldWhoseItIs) {
+  Trainctl(
+      {"lease", "create", "lab2", "--gpus", "1", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
+  const std::string note =
+      "\nIt is leased:\n  lab2 of ann, from 2026-12-01 15:30 TST (14:00 UTC) to 2026-12-01 18:30 "
+      "TST (17:00 UTC), 3 h\n";
+  EXPECT_NE(Trainctl({"drain", "a"}).out.find(note), std::string::npos);
+  EXPECT_NE(Trainctl({"drain", "a/0"}).out.find(note), std::string::npos);
+  EXPECT_EQ(Trainctl({"drain", "a/1"}).out.find("lab2"), std::string::npos);
+  EXPECT_NE(Trainctl({"workers", "remove", "a/0"}).out.find(note), std::string::npos);
+}
+
 TEST_F(LeaseTest, WhatRemainsOfALabIsHeldAgainstOnesOwnLease) {
   File("my-lab.json", kLab);
   const std::vector<std::string> words = {"recipes", "ls", "my-lab", "--dir", folder_};
@@ -125,6 +164,23 @@ TEST_F(LeaseTest, SubmitWithinALeaseNamesItAndSaysWhatIsLeft) {
   const auto spec = job::FromJson(coordinator_.submissions.at(0).jobs(0).job_json());
   EXPECT_EQ(spec->resources.lease, "lab2");
   EXPECT_EQ(Trainctl({"submit", path, "--within", "other"}).code, kExitNotFound);
+}
+
+TEST_F(LeaseTest, WhatEndsWithItsLeaseIsSaidToSaveOnlyWhereItKeepsCheckpoints) {
+  Trainctl(
+      {"lease", "create", "lab2", "--gpus", "1", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
+  EXPECT_NE(Trainctl({"lease", "describe", "lab2"})
+                .out.find("its jobs are stopped 2026-12-01 18:30 TST (17:00 UTC), and save "
+                          "where they keep checkpoints\n"),
+            std::string::npos);
+  const std::string path = File("tiny.json", kJob), note = "what it did is lost if its lease ends";
+  const std::vector<std::string> words = {"submit", path, "--within", "lab2"};
+  EXPECT_NE(Trainctl(words).err.find(note), std::string::npos);
+  std::vector<std::string> saves = words;
+  saves.insert(saves.end(), {"--checkpoint.every_steps", "5", "--output.dir", folder_ + "/out"});
+  const Ended saved = Trainctl(saves);
+  EXPECT_EQ(saved.code, kExitOk) << saved.err;
+  EXPECT_EQ(saved.err.find(note), std::string::npos) << saved.err;
 }
 
 TEST_F(LeaseTest, ASweepWithinALeaseIsHeldAgainstItBeforeItIsSubmitted) {

@@ -12,11 +12,12 @@ import threading
 import time
 import unittest
 
-from two_hosts import TwoHostsTest, run
+from two_hosts import STANDSTILL_SECONDS, TwoHostsTest, run
 
 TUNSETIFF = 0x400454CA
 IFF_TAP, IFF_NO_PI = 0x0002, 0x1000
 MOST_FRAME_BYTES = 65536
+LONG_CUT_SECONDS = 20  # the host counts as lost meanwhile
 
 
 def tap(name):
@@ -127,10 +128,10 @@ class SlowLink(TwoHostsTest):
         alone = self.train_alone(**steps)
         self.delay(0.02)
         job = self.submit(name="cut", devices=4, **steps)
-        for step in (5, 20):
+        for step, seconds in ((5, STANDSTILL_SECONDS), (20, LONG_CUT_SECONDS)):
             self.wait_for_step(job, step)
             self.carrier.is_cut = True
-            self.wait_for_standstill(job)
+            self.wait_for_standstill(job, seconds)
             self.carrier.is_cut = False
         self.assertEqual(self.wait_for_end(job, 300)["outcome"], "SUCCEEDED")
         self.assertEqual(len(self.attempts(job)), 1)

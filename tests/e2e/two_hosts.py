@@ -247,11 +247,11 @@ class TwoHostsTest(Patience, unittest.TestCase):
     def wait_for_step(self, job_id, step):
         self.eventually(f"step {step}", 120, lambda: self.job(job_id)["step"] >= step)
 
-    def wait_for_standstill(self, job_id):
+    def wait_for_standstill(self, job_id, seconds=STANDSTILL_SECONDS):
         """For so long that nothing but the link can be the reason."""
         step, since = None, time.monotonic()
         deadline = since + 60
-        while step is None or time.monotonic() < since + STANDSTILL_SECONDS:
+        while step is None or time.monotonic() < since + seconds:
             self.assertLess(time.monotonic(), deadline, "it makes steps over a link that is cut")
             if (now := self.job(job_id)["step"]) != step:
                 step, since = now, time.monotonic()

@@ -138,6 +138,7 @@ bool Site::Find(std::string_view bytes) {
   if (!block) return Refuse(block.error());
   CheckDevices(*wish, block->workers);
   CHECK(block->start >= wish->start && block->start >= now_.wall) << block->start;
+  CHECK(block->start <= now_.wall + core::kFarthestLeaseUs) << block->start;
   wish->start = block->start;
   const auto row = core::NewLease(state_, *wish, "", now_);
   CHECK(row.ok()) << "what was found can't be had: " << row.error().message;
@@ -147,13 +148,18 @@ bool Site::Find(std::string_view bytes) {
 bool Site::Extend(std::string_view bytes) {
   v1::ExtendLeaseRequest message;
   if (!Parse(&message, bytes)) return false;
-  const auto request = rpc::CheckExtension(&message);
+  const auto request = rpc::DecodeExtension(message);
   if (!request) return RefuseField(request.error());
   const core::Lease* lease = core::FindLease(state_, message.name());
   if (lease == nullptr) return false;
-  const auto end = core::LaterEnd(state_, *lease, message.seconds() * 1'000'000);
+  const auto end = core::LaterEnd(state_, *lease, *request);
   if (!end) return Refuse(end.error());
+  if (*end == lease->row.end) {
+    CHECK(*end == request->end_was + request->more_us) << *end << ", which was not asked for";
+    return true;
+  }
   CHECK(*end > lease->row.end) << *end;
+  CHECK(request->end_was == 0 || request->end_was == lease->row.end) << request->end_was;
   const int64_t id = lease->row.id;
   Feed(core::LeaseExtended{id, *end});
   CHECK(core::FindLease(state_, id)->row.end == *end) << "what LaterEnd allows, Step takes";

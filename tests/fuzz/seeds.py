@@ -195,7 +195,14 @@ LEASE_REQUESTS = [
     "DeleteLeaseRequest",
     None,
 ]
-LEASE = {"name": "lab", "host": "a", "gpu_model": "h200", "start": 0, "seconds": 3600}
+LEASE = {
+    "name": "lab",
+    "host": "a",
+    "gpu_model": "h200",
+    "start": 0,
+    "seconds": 3600,
+    "end_was": 0,
+}
 
 
 def shipped(*patterns):
@@ -274,6 +281,7 @@ def leases():
     create, find, extend, delete, _ = LEASE_REQUESTS
     week = 7 * 86_400
     begun = 1_000_000_000_000_000  # the site's clock at first, in microseconds
+    longer = ask(0, extend, end_was=begun + 3600 * 1_000_000)
     return [
         *(
             request(0, kind, text)
@@ -281,6 +289,7 @@ def leases():
             for text in messages.examples(kind, LEASE)
         ),
         ask(0, create) + ask(0, extend) + wait(3600) + wait(3540) + wait(60),
+        ask(0, create) + longer + longer + ask(0, extend, end_was=begun),
         ask(0, create) + ask(1, find, host="") + ask(1, create, name="", host="", devices=2),
         ask(2, create, seconds=week) + wait(600) + ask(2, delete) + ask(1, create),
         ask(2, create, start=begun + week * 1_000_000) + ask(0, find, devices=4, host=""),

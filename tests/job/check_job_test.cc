@@ -206,6 +206,14 @@ TEST(NotesOn, WhoGivesWayWithoutCheckpointsBeginsAnew) {
   EXPECT_THAT(NotesOn(job), testing::Not(Contains(note)));
 }
 
+TEST(NotesOn, ALeaseThatEndsBeforeAJobWithoutCheckpointsTakesWhatItDid) {
+  JobSpec job = Job([](JobSpec& changed) { changed.resources.lease = "lab2"; });
+  const auto note = HasSubstr("what it did is lost if its lease ends before it");
+  EXPECT_THAT(NotesOn(job), Contains(note));
+  job.checkpoint.every_steps = 5;
+  EXPECT_THAT(NotesOn(job), testing::Not(Contains(note)));
+}
+
 TEST(NotesOn, AJobThatKeepsItsModelHasNone) {
   EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.output = {.dir = "out", .save = Save::kFinal}; })),
               IsEmpty());

@@ -62,13 +62,16 @@ TEST(DecodeLease, MoreThanAYearIsRefusedAndNotCutToAYear) {
 TEST(DecodeLease, AnExtensionIsBoundedLikewise) {
   v1::ExtendLeaseRequest request;
   request.set_seconds(kYear);
-  EXPECT_TRUE(CheckExtension(&request));
+  EXPECT_TRUE(DecodeExtension(request));
   for (const int64_t seconds : {int64_t{-1}, kYear + 1, std::numeric_limits<int64_t>::max()}) {
     request.set_seconds(seconds);
-    const auto checked = CheckExtension(&request);
+    const auto checked = DecodeExtension(request);
     ASSERT_FALSE(checked) << seconds;
     EXPECT_TRUE(checked.error().message.starts_with("seconds: ")) << checked.error().message;
   }
+  request.set_seconds(kYear);
+  request.set_end_was(-1);
+  EXPECT_EQ(DecodeExtension(request).error().message, "end_was: -1: expected a number from 0");
 }
 
 }  // namespace

@@ -69,8 +69,10 @@ class ApiContract : public testing::TestWithParam<Side> {
     return api_->CreateLease(request);
   }
 
-  base::Result<v1::ExtendLeaseResponse> Extend(const std::string& name, int64_t seconds) {
+  base::Result<v1::ExtendLeaseResponse> Extend(const std::string& name, int64_t seconds,
+                                               int64_t end_was = 0) {
     v1::ExtendLeaseRequest request;
+    request.set_end_was(end_was);
     request.set_name(name);
     request.set_seconds(seconds);
     return api_->ExtendLease(request);
@@ -265,6 +267,10 @@ TEST_P(ApiContract, ALeaseIsMadeOnceAndListedUntilItIsDeleted) {
   EXPECT_EQ(again->lease().end(), lease.end());
   EXPECT_EQ(LeaseNames(), std::vector<std::string>{"lab"});
   EXPECT_GE(api_->Leases()->now(), lease.start());
+  const auto drained = Drain("a/1");
+  ASSERT_TRUE(drained.ok()) << drained.error().message;
+  ASSERT_EQ(drained->leases_size(), 1);
+  EXPECT_EQ(drained->leases(0).name(), "lab");
   const auto deleted = Unlease("lab");
   ASSERT_TRUE(deleted.ok()) << deleted.error().message;
   EXPECT_EQ(deleted->lease().name(), "lab");
@@ -287,6 +293,10 @@ TEST_P(ApiContract, NoDeviceIsLeasedTwiceAtOneTime) {
   const auto longer = Extend("next", kHourSeconds);
   ASSERT_TRUE(longer.ok()) << longer.error().message;
   EXPECT_EQ(longer->lease().end() - next->lease().end(), kHourSeconds * kMicros);
+  const auto again = Extend("next", kHourSeconds, next->lease().end());
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->lease().end(), longer->lease().end()) << "it was extended so before";
+  EXPECT_EQ(CodeOf(Extend("next", 1, next->lease().end())), base::Code::kConflict);
   v1::FindLeaseRequest find;
   *find.mutable_wish() = Wish(1, kHourSeconds);
   const auto block = api_->FindLease(find);

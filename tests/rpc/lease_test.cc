@@ -46,11 +46,12 @@ class LeaseCallTest : public testing::Test {
     message_ = status.error_message();
     return status.error_code();
   }
-  StatusCode Extend(Stub& stub, const std::string& name, int64_t seconds) {
+  StatusCode Extend(Stub& stub, const std::string& name, int64_t seconds, int64_t end_was = 0) {
     grpc::ClientContext context;
     v1::ExtendLeaseRequest request;
     request.set_name(name);
     request.set_seconds(seconds);
+    request.set_end_was(end_was);
     v1::ExtendLeaseResponse response;
     const grpc::Status status = stub.ExtendLease(&context, request, &response);
     if (status.ok()) lease_ = response.lease();
@@ -110,6 +111,44 @@ TEST_F(LeaseCallTest, ALeaseIsMadeOnceAndKeptOverARestart) {
   EXPECT_EQ(kept.leases(0).owner(), peer::UserName(geteuid()));
   EXPECT_EQ(kept.leases(0).end(), lease_.end());
   EXPECT_EQ(kept.leases(0).state(), "ACTIVE");
+}
+
+TEST_F(LeaseCallTest, AnExtensionThatIsSaidTwiceIsMadeOnce) {
+  ASSERT_EQ(Create(site_.stub(), Wish("lab", kHour)), StatusCode::OK) << message_;
+  const int64_t end = lease_.end(), longer = end + kHour * 1'000'000;
+  for (const char* time : {"first", "again"}) {
+    EXPECT_EQ(Extend(site_.stub(), "lab", kHour, end), StatusCode::OK) << time << message_;
+    EXPECT_EQ(lease_.end(), longer) << time;
+  }
+  EXPECT_EQ(Extend(site_.stub(), "lab", 2 * kHour, end), StatusCode::FAILED_PRECONDITION);
+  EXPECT_NE(message_.find("lease 'lab' of "), std::string::npos) << message_;
+  EXPECT_NE(message_.find(", no longer "), std::string::npos) << message_;
+  EXPECT_EQ(Leases().leases(0).end(), longer);
+  EXPECT_EQ(Extend(site_.stub(), "lab", kHour, longer), StatusCode::OK) << message_;
+  EXPECT_EQ(lease_.end(), longer + kHour * 1'000'000);
+}
+
+TEST_F(LeaseCallTest, ADeviceThatIsTakenFromALeaseIsSaidWithBoth) {
+  ASSERT_EQ(Create(site_.stub(), Wish("lab", kHour)), StatusCode::OK) << message_;
+  ASSERT_EQ(Leases().leases(0).devices_size(), 1);
+  EXPECT_EQ(Leases().leases(0).devices(0).worker(), "a/0");
+  EXPECT_EQ(Leases().leases(0).devices(0).trouble(), "");
+  v1::DrainRequest drain;
+  drain.set_target("a");
+  v1::DrainResponse drained;
+  ASSERT_TRUE(site_.Call(&Stub::Drain, drain, &drained).ok());
+  ASSERT_EQ(drained.leases_size(), 1);
+  EXPECT_EQ(drained.leases(0).name(), "lab");
+  EXPECT_TRUE(Leases().leases(0).devices(0).trouble().starts_with("DRAINED by "));
+  worker_.Disconnect();
+  site_.Restart();
+  v1::RemoveWorkerRequest remove;
+  remove.set_worker("a/0");
+  v1::RemoveWorkerResponse removed;
+  ASSERT_TRUE(site_.Call(&Stub::RemoveWorker, remove, &removed).ok());
+  ASSERT_EQ(removed.leases_size(), 1);
+  EXPECT_EQ(removed.leases(0).name(), "lab");
+  EXPECT_EQ(Leases().leases(0).devices(0).trouble(), "removed");
 }
 
 TEST_F(LeaseCallTest, NoDeviceIsPromisedTwice) {

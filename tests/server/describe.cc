@@ -233,6 +233,13 @@ std::string Describe(const State& state, const Now& now) {
         << (worker.holder ? " " + Short(*worker.holder) : "") << (reason.empty() ? "" : ": ")
         << reason << "\n";
   }
+  for (const auto& [id, lease] : state.leases) {
+    for (const std::string& name : lease.row.workers) {
+      const std::string trouble = LeasedDeviceTrouble(state, name);
+      if (!trouble.empty())
+        out << LeaseText(lease.row) << ": " << name << " is " << trouble << "\n";
+    }
+  }
   return out.str();
 }
 
@@ -241,6 +248,9 @@ std::string Describe(const Wait& wait, const Now& now) {
   out << wait.free << " free";
   if (wait.behind != nullptr) out << ", behind " << base::ToString(wait.behind->row.id);
   if (wait.minutes_that_pass > 0) out << ", " << wait.minutes_that_pass << " min pass";
+  if (!wait.is_start_known)
+    out << ", start not known"
+        << (wait.why_not_known.empty() ? "" : " (" + wait.why_not_known + ")");
   out << "\n";
   for (const Hindrance& hindrance : wait.hindrances) {
     out << "  " << hindrance.worker->row.name << " " << Name(hindrance.state);

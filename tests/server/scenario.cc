@@ -10,6 +10,7 @@
 #include "server/core/drain.h"
 #include "server/core/lease_wish.h"
 #include "server/core/policy_file.h"
+#include "server/core/reason_history.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/server/describe.h"
 
@@ -141,6 +142,8 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   spec.train.micro_batch_size = 1;
   if (settings.contains("priority")) spec.resources.priority = GetNumber(settings, "priority", 50);
   spec.resources.preemptible = settings.contains("preemptible");
+  if (settings.contains("checkpoints"))
+    spec.checkpoint.every_steps = GetNumber(settings, "checkpoints", 1);
   spec.resources.step_timeout_seconds = GetNumber(settings, "step_timeout", 600);
   spec.resources.max_restarts = GetNumber(settings, "max_restarts", 0);
   if (settings.contains("time_limit"))
@@ -342,7 +345,8 @@ std::string Scenario::Reasons(base::JobId job) const {
     text +=
         "for " + std::to_string((now_.wall - reason.at) / 1'000'000) + " s: " + reason.text + "\n";
   }
-  return text;
+  const std::string note = HistoryNote(state_, *FindJob(state_, job), now_);
+  return text + note + (note.empty() ? "" : "\n");
 }
 
 std::string Scenario::Drain(const Words& all) {
@@ -382,7 +386,7 @@ std::string Scenario::Block(const Words& all) const {
 
 std::string Scenario::Extend(const Words& words) {
   const Lease& lease = *FindLease(state_, words.at(1));
-  const auto end = LaterEnd(state_, lease, std::stoll(words.at(2)) * 1'000'000);
+  const auto end = LaterEnd(state_, lease, {std::stoll(words.at(2)) * 1'000'000});
   if (!end) return "refused: " + end.error().message + "\n";
   return Feed(LeaseExtended{lease.row.id, *end});
 }

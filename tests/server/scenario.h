@@ -9,12 +9,13 @@
 //   lost NAME…                  their streams end
 //   fence NAME…                 an operator vouches that they run nothing
 //   submit NAME [KEY=VALUE…]    devices, exclusive=yes, priority, time_limit, step_timeout
-//                               (seconds), max_restarts; expect=OOM|SUCCEEDED, copies (a group of
-//                               so many, max_parallel=N of them at once), memory=>=40GiB (a
-//                               constraint); gpu.links, host, label.KEY likewise; data=PATH,
-//                               output=DIR, uninspected=yes, force=yes, auto=N (the estimate's
-//                               choice of a micro batch), global; after=j1,j2:any, lease=NAME,
-//                               predicted=N (seconds of the whole run, on predicted_on=H200)
+//                               (seconds), max_restarts, checkpoints=EVERY_STEPS;
+//                               expect=OOM|SUCCEEDED, copies (a group of so many, max_parallel=N of
+//                               them at once), memory=>=40GiB (a constraint); gpu.links, host,
+//                               label.KEY likewise; data=PATH, output=DIR, uninspected=yes,
+//                               force=yes, auto=N (the estimate's choice of a micro batch), global;
+//                               after=j1,j2:any, lease=NAME, predicted=N (seconds of the whole run,
+//                               on predicted_on=H200)
 //   inspected JOB NAME ANSWER   of the worker that was asked: ok | fault | none (nobody looked)
 //   drain NAME [WHY…] [user=U]  nothing new is placed on the worker, or the host; undrain NAME
 //                               [faults]

@@ -236,6 +236,7 @@ void EachRequestIsOneSubmission(const SimCluster& cluster) {
 
 void PointsAreStoredOnce(const SimCluster& cluster) {
   for (const auto& [key, points] : cluster.ledger().points()) {
+    if (cluster.HasLost(key)) continue;
     int64_t losses = 0;
     for (const job::MetricPoint& point : points) {
       if (point.name != "loss") continue;
@@ -344,14 +345,17 @@ void Invariants::CheckWhatIsStored(const SimCluster& cluster) {
 
 void Invariants::CheckEnd(const SimCluster& cluster) {
   CheckState(cluster);
-  if (cluster.losses() == 0) PointsAreStoredOnce(cluster);
+  PointsAreStoredOnce(cluster);
   OutcomesAreTrue(cluster);
   for (const auto& [name, worker] : cluster.state().workers) EXPECT_FALSE(worker.holder) << name;
 }
 
-// What the disk has lost may end anew, before anybody looks.
+// Whose end the disk has lost may end anew, before anybody looks; all others stay.
 void Invariants::TerminalStatesStay(const SimCluster& cluster) {
-  if (std::exchange(losses_, cluster.losses()) != cluster.losses()) ends_.clear();
+  for (; losses_ < cluster.kept_ends().size(); ++losses_) {
+    const std::set<base::JobId>& kept = cluster.kept_ends()[losses_];
+    std::erase_if(ends_, [&](const auto& entry) { return !kept.contains(entry.first); });
+  }
   for (const auto& [id, job] : cluster.ledger().jobs()) {
     if (job.status.state != job::JobState::kFinished) {
       ASSERT_FALSE(ends_.contains(id)) << base::ToString(id) << " came back";

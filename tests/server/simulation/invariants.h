@@ -26,7 +26,8 @@ class Invariants {
   static void CheckWhatIsStored(const SimCluster& cluster);
   void TerminalStatesStay(const SimCluster& cluster);
 
-  int64_t steps_ = 0, checks_ = 0, losses_ = 0;
+  int64_t steps_ = 0, checks_ = 0;
+  size_t losses_ = 0;  // SimCluster::kept_ends that were looked at
   std::map<base::JobId, std::string> ends_;
   KeptLogs kept_logs_;
 };

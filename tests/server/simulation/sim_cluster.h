@@ -102,6 +102,12 @@ class SimCluster {
   int64_t loans() const { return loans_; }    // that ended while jobs ran
   // How often the disk lost what it had said it keeps: jobs may be gone, and ends.
   int64_t losses() const { return losses_; }
+  // Of each such loss the jobs that had ended, as the disk kept it.
+  const std::vector<std::set<base::JobId>>& kept_ends() const { return kept_ends_; }
+  // Whether it lost points of the rank, or the rank's attempt.
+  bool HasLost(const job::RankKey& key) const {
+    return lost_points_.contains(key) || lost_attempts_.contains({key.job, key.attempt});
+  }
   int64_t late() const { return late_words_; }    // of streams that were gone
   int64_t strays() const { return strays_; }      // ranks that nobody wanted, and that were stopped
   int64_t old_logs() const { return old_logs_; }  // of jobs, that the site's policy removed
@@ -235,6 +241,8 @@ class SimCluster {
   int64_t slow_steps_ = 0, full_steps_ = 0, lying_steps_ = 0;  // of the disk, from now on
   int64_t losses_ = 0, late_words_ = 0, strays_ = 0, old_logs_ = 0;
   std::set<Attempt> lost_attempts_;  // whose ranks may run on
+  std::vector<std::set<base::JobId>> kept_ends_;
+  std::set<job::RankKey> lost_points_;
   std::map<Attempt, std::set<SimWorker*>> started_;
   std::map<std::string, base::WallMicros> lease_ends_;  // by name; the latest that was ever said
   base::WallMicros latest_wall_ = 0;

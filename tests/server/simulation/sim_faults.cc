@@ -52,6 +52,15 @@ void SimCluster::ForgetWhatIsLost(const Ledger& before) {
   for (const auto& [key, attempt] : before.attempts()) {
     if (!ledger().attempts().contains(key)) lost_attempts_.insert(key);
   }
+  std::set<base::JobId>& ended = kept_ends_.emplace_back();
+  for (const auto& [id, job] : ledger().jobs()) {
+    if (job.status.state == job::JobState::kFinished) ended.insert(id);
+  }
+  for (const auto& [key, points] : before.points()) {
+    const auto kept = ledger().points().find(key);
+    if (kept == ledger().points().end() || kept->second.size() < points.size())
+      lost_points_.insert(key);
+  }
   std::erase_if(accepted_, [&](base::JobId id) { return !ledger().jobs().contains(id); });
   std::erase_if(answers_,
                 [&](const auto& answer) { return !ledger().submissions().contains(answer.first); });

@@ -33,7 +33,7 @@ void SimCluster::ChangeLease() {
   Ask([name = lease.name, user = lease.user,
        is_over = Chance(random_, 50)](coordinator::Coordinator& shell) {
     if (is_over) return shell.DeleteLease(name, Person(user), Ignored());
-    shell.ExtendLease(name, 60, Person(user), Ignored());
+    shell.ExtendLease(name, {60 * kSecond}, Person(user), Ignored());
   });
 }
 
