@@ -136,8 +136,11 @@ int64_t AtUntrainedUnit(const MemorySetting& s, size_t unit, const MicroStepPlac
   const std::vector<EncoderElements>& units = s.units.encoder;
   const bool is_last = unit + 1 == units.size();
   const UnitElements& next = is_last ? s.units.embedding : units[unit + 1].elements;
-  const int64_t both = GatheredBytes(s, units[unit].elements) + GatheredBytes(s, next);
-  const int64_t weights = s.residency == Residency::kUse ? both : AllGatheredBytes(s);
+  const int64_t own = GatheredBytes(s, units[unit].elements), ahead = GatheredBytes(s, next);
+  const bool stay = s.residency == Residency::kModel || !step.is_first;
+  const int64_t weights = s.residency == Residency::kUse ? own + ahead
+                          : stay                         ? AllGatheredBytes(s)
+                                                         : EncoderGathered(s, unit + 1) + ahead;
   return EncoderForwardAt(s, unit) + weights + (step.is_first ? 0 : GradsBeforeForward(s));
 }
 
