@@ -3,13 +3,13 @@
 #include <cmath>
 #include <utility>
 
-#include "client/show/continuations.h"
 #include "client/show/format.h"
+#include "common/base/one_line.h"
 
 namespace trainctl::client {
 
 std::string ValueText(const v1::CompareRow& row, const v1::CompareValue& value) {
-  if (value.has_text()) return OnOneLine(value.text());
+  if (value.has_text()) return base::OnOneLine(value.text());
   const bool label_tells_unit = row.unit().ends_with("/s");  // "tokens per second"
   if (value.has_number()) return FormatWithUnit(value.number(), label_tells_unit ? "" : row.unit());
   return row.section() == "changed" ? "none" : "–";

@@ -10,6 +10,7 @@
 #include "client/show/format.h"
 #include "client/show/transposed_comparison.h"
 #include "common/base/did_you_mean.h"
+#include "common/base/one_line.h"
 #include "common/rank/metric.h"
 #include "common/wire/comparison_doubt.h"
 
@@ -48,7 +49,7 @@ TextTable TableOf(const v1::CompareResponse& response, const std::vector<int>& p
   for (const v1::CompareRow& row : response.rows()) {
     if (row.section() != section) table.AddHeading(HeadingAbove(response, row));
     section = row.section();
-    std::vector<TextCell> cells = {OnOneLine(row.label())};
+    std::vector<TextCell> cells = {base::OnOneLine(row.label())};
     for (const int i : places) cells.push_back(ValueCell(row, row.values(i)));
     table.AddRow(std::move(cells));
   }

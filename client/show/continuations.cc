@@ -8,6 +8,7 @@
 #include "client/show/compare_cell.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
+#include "common/base/one_line.h"
 
 namespace trainctl::client {
 namespace {
@@ -19,7 +20,7 @@ bool IsOfTexts(const v1::CompareRow& row) { return row.section() == kSection; }
 
 // "step 40: …", indented and wrapped.
 std::string Entry(const std::string& label, const std::string& text, const TableLayout& layout) {
-  const std::string line = Escaped(label + ": " + OnOneLine(text));
+  const std::string line = Escaped(label + ": " + base::OnOneLine(text));
   const std::string margin(kIndent, ' ');
   if (layout.width <= 0) return margin + line + "\n";
   const int width = std::max(kNarrowest, layout.width - kIndent);
@@ -27,7 +28,7 @@ std::string Entry(const std::string& label, const std::string& text, const Table
 }
 
 std::string Prompt(const std::string& prompt, const TableLayout& layout) {
-  return "  " + Styled(Escaped(OnOneLine(prompt)), Style::kStrong, layout.colour) + "\n";
+  return "  " + Styled(Escaped(base::OnOneLine(prompt)), Style::kStrong, layout.colour) + "\n";
 }
 
 std::string StepList(const auto& steps) {
@@ -46,19 +47,6 @@ std::string OthersKept(const v1::JobDetail& detail, const TableLayout& layout) {
 }
 
 }  // namespace
-
-std::string OnOneLine(const std::string& text) {
-  std::string line;
-  for (const char c : text) {
-    switch (c) {
-      case '\n': line += "\\n"; break;
-      case '\r': line += "\\r"; break;
-      case '\t': line += "\\t"; break;
-      default: line += c;
-    }
-  }
-  return line;
-}
 
 std::string ContinuationsText(const v1::JobDetail& detail, const TableLayout& layout) {
   std::map<int64_t, std::string> by_place;

@@ -9,9 +9,6 @@
 
 namespace trainctl::client {
 
-// Line ends and tabs as \n and \t.
-std::string OnOneLine(const std::string& text);
-
 // Under each prompt its texts, one a step, and of which other steps some are kept. "": there are
 // none.
 std::string ContinuationsText(const v1::JobDetail& detail, const TableLayout& layout);

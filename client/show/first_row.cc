@@ -1,7 +1,7 @@
 #include "client/show/first_row.h"
 
-#include "client/show/continuations.h"
 #include "client/show/format.h"
+#include "common/base/one_line.h"
 
 namespace trainctl::client {
 
@@ -14,11 +14,12 @@ std::string FirstRowText(const job::Inspection& inspection, const TableLayout& l
                               " that count in the loss stand between « and »";
   std::string text;
   for (const job::RowPiece& piece : row.pieces) {
-    const std::string words = OnOneLine(piece.text);
+    const std::string words = base::OnOneLine(piece.text);
     text += piece.trained ? "«" + words + "»" : words;
   }
   const std::string note =
-      row.note.empty() ? "" : WrapLines("Note: " + OnOneLine(row.note), layout.width, kIndent);
+      row.note.empty() ? ""
+                       : WrapLines("Note: " + base::OnOneLine(row.note), layout.width, kIndent);
   return WrapLines(heading, layout.width, kIndent) + std::string(kIndent, ' ') +
          WrapLines(text, layout.width, kIndent) + note;
 }

@@ -3,7 +3,6 @@
 #include "client/show/attempt_text.h"
 #include "client/show/auto_micro_batch.h"
 #include "client/show/calendar_time.h"
-#include "client/show/continuations.h"
 #include "client/show/decoded.h"
 #include "client/show/foresight.h"
 #include "client/show/format.h"
@@ -11,6 +10,7 @@
 #include "client/show/job_text.h"
 #include "client/show/profile.h"
 #include "client/show/text_table.h"
+#include "common/base/one_line.h"
 #include "common/base/size.h"
 #include "common/estimate/prediction.h"
 #include "common/record/memory_record.h"
@@ -136,7 +136,8 @@ std::string SummariesText(const v1::JobDetail& detail) {
 std::string TextsText(const v1::JobDetail& detail) {
   TextTable table({{"Prompt"}, {"Step", true}, {"Text"}});
   for (const v1::Continuation& said : detail.continuations())
-    table.AddRow({OnOneLine(said.prompt()), WithThousands(said.step()), OnOneLine(said.text())});
+    table.AddRow(
+        {base::OnOneLine(said.prompt()), WithThousands(said.step()), base::OnOneLine(said.text())});
   return table.empty() ? "" : "\n## Texts\n\n" + table.Markdown();
 }
 

@@ -15,7 +15,8 @@ void AddTargets(const LoraSpec& lora, const UnitLayers& unit, int64_t encoder_un
           lora.targets.empty() ||
           std::find(lora.targets.begin(), lora.targets.end(), module.target) != lora.targets.end();
       if (!module.target.empty() && is_named)
-        targets->push_back({module.target, layer.columns, module.rows, encoder_unit});
+        targets->push_back(
+            {module.target, layer.columns, module.rows, encoder_unit, layer.positions});
     }
   }
 }

@@ -17,6 +17,7 @@ struct LoraTarget {
   int64_t in = 0;
   int64_t out = 0;
   int64_t encoder_unit = -1;  // of ModelDescription::encoder; −1: of each block, or of the head
+  int64_t positions = 0;      // of a sample that it is given; 0: all of its unit
 };
 
 // The targets named, or all; in the order above, then those of the encoder's units. The head is

@@ -6,13 +6,12 @@
 #include "common/estimate/memory_reference.h"
 #include "common/estimate/memory_state.h"
 #include "common/estimate/memory_step.h"
+#include "common/estimate/reference_rows.h"
 
 namespace trainctl::job {
 namespace {
 
 constexpr int64_t kTokenIdBytes = 8;
-constexpr int64_t kUnpackedBytes =
-    3 * kFp32Bytes;  // of a 4-bit code on its way: its index, its value, the scaled value
 
 }  // namespace
 
@@ -26,7 +25,7 @@ int64_t BlockInForward(const MemorySetting& s) {
   const int64_t wide = s.positions * (3 * s.model.intermediate + 2 * s.model.hidden) + 2 * largest;
   return BlockActivations(s) + 2 * HiddenBytes(s) + s.WindowPieceBytes() +
          s.positions * s.compute_bytes * s.model.intermediate + quantized * s.compute_bytes +
-         (quantized > 0 ? largest * kUnpackedBytes : 0) + (s.widens() ? wide * kFp32Bytes : 0);
+         (quantized > 0 ? UnpackingBytes(largest) : 0) + (s.widens() ? wide * kFp32Bytes : 0);
 }
 
 int64_t GatheredInForward(const MemorySetting& s) {

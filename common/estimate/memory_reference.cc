@@ -4,6 +4,7 @@
 
 #include "common/estimate/frozen_parts.h"
 #include "common/estimate/memory_activations.h"
+#include "common/estimate/reference_rows.h"
 #include "common/job/optimizer.h"
 
 namespace trainctl::job {
@@ -13,41 +14,21 @@ constexpr int64_t kNormPiece = 1 << 16;      // worker/rank/optim/grad_norm.cc
 constexpr int64_t kEightBitPiece = 1 << 20;  // worker/rank/optim/adamw_8bit.cc
 
 // fp32 temporaries alive at once, in elements.
-constexpr int64_t kLoss = 2;          // of a logit
-constexpr int64_t kLossForward = 1;   // of a logit, where no gradient is made
-constexpr int64_t kSwiGlu = 8;        // of an FFN element: sigmoid, silu and six of one expression
-constexpr int64_t kNormBackward = 6;  // of a hidden element: unit, weighted and four of one
-constexpr int64_t kDequantize = 3;    // of a 4-bit code: its index, its value, the scaled value
+constexpr int64_t kLoss = 2;         // of a logit
+constexpr int64_t kLossForward = 1;  // of a logit, where no gradient is made
+constexpr int64_t kSwiGlu = 8;       // of an FFN element: sigmoid, silu and six of one expression
 
 // The sizes that the formulas are made of. Activations are bytes of all positions.
-struct Sizes {
+struct Sizes : ReferenceRows {
+  explicit Sizes(const MemorySetting& setting)
+      : ReferenceRows(setting, setting.positions, ModelPart::kLanguage), s(setting) {}
+
   const MemorySetting& s;
-  int64_t n = s.positions, e = s.compute_bytes;
   int64_t hidden = s.model.hidden, ffn = s.model.intermediate;
   int64_t up = s.units.gates ? 2 * ffn : ffn;  // what the FFN's first layer gives
   int64_t q = s.model.heads * s.model.head_dim, kv = s.model.kv_heads * s.model.head_dim;
-  // fp32 copies of bf16 values: of what kernels read, and of the operands of products.
-  int64_t wide_input = e == kFp32Bytes ? 0 : kFp32Bytes;
-  int64_t wide_operand = s.widens() ? kFp32Bytes : 0;
 
-  int64_t Kept(int64_t width) const { return n * e * width; }
-  int64_t Wide(int64_t width) const { return n * kFp32Bytes * width; }
-
-  // out = a · b into a given tensor: both operands and the product in fp32, then in bf16.
-  int64_t Product(int64_t in, int64_t out) const {
-    return wide_operand == 0 ? 0
-                             : wide_operand * (n * in + n * out + in * out) + kBf16Bytes * n * out;
-  }
-  // The gradient of a matrix: none where it is frozen.
-  int64_t WeightGrad(int64_t in, int64_t out) const {
-    if (wide_operand == 0 || IsFrozen(s.job, ModelPart::kLanguage)) return 0;
-    const bool adds = s.accumulates && s.storage_bytes == kBf16Bytes;
-    return wide_operand * (n * in + n * out + in * out) + (adds ? kBf16Bytes * in * out : 0);
-  }
-  // Beyond what is kept: RmsNormBackward's own.
-  int64_t Norm() const { return n * hidden * (kFp32Bytes * kNormBackward + wide_input); }
-  // Of the norm itself: unit, and weighted.
-  int64_t NormForward() const { return n * hidden * (2 * kFp32Bytes + wide_input); }
+  int64_t Norm() const { return NormBackward(hidden); }
 };
 
 // Whole 4-bit matrices of a block, in elements, as they are unpacked on the way back.
@@ -65,7 +46,7 @@ Unpacked UnpackedOf(const Sizes& z) {
 
 // While a matrix of the FFN is unpacked.
 int64_t Unpacking(const Sizes& z) {
-  return z.s.units.block.quantized == 0 ? 0 : kFp32Bytes * kDequantize * z.ffn * z.hidden;
+  return z.s.units.block.quantized == 0 ? 0 : UnpackingBytes(z.ffn * z.hidden);
 }
 
 // The adapter of the matrix behind SwiGLU adds a product in fp32 to its input's gradient; with
@@ -171,8 +152,8 @@ int64_t HeadNormCopies(const Sizes& z) { return z.s.model.head_norms ? z.Kept(z.
 // The first norm and its matrix: what is behind them is not there yet.
 int64_t QkvForward(const Sizes& z) {
   const int64_t qkv = z.q + 2 * z.kv, later = z.Kept(z.q + z.hidden + z.up) + HeadNormCopies(z);
-  return Unpacking(z) + z.Kept(z.hidden) + std::max(z.NormForward(), z.Product(z.hidden, qkv)) -
-         later;
+  return Unpacking(z) + z.Kept(z.hidden) +
+         std::max(z.NormForward(z.hidden), z.Product(z.hidden, qkv)) - later;
 }
 
 // Norms of heads, rotation, then the attention itself. CPUs compute it in fp32, with keys and
@@ -190,7 +171,7 @@ int64_t AttentionForward(const Sizes& z) {
 
 // The second norm and the FFN's first layer, whose output counts as saved. A ReLU makes another.
 int64_t FfnBeginForward(const Sizes& z) {
-  const int64_t norm = z.NormForward() - z.Kept(z.up);
+  const int64_t norm = z.NormForward(z.hidden) - z.Kept(z.up);
   const int64_t adapter = z.s.job.lora ? z.Wide(z.ffn + z.s.job.lora->r) : 0;
   const int64_t relu = z.s.units.gates ? 0 : z.Kept(z.ffn);
   return z.Kept(z.hidden) + std::max({norm, z.Product(z.hidden, z.up), adapter, relu}) -
@@ -223,13 +204,13 @@ int64_t EightBitWork(const MemorySetting& s, int64_t elements) {
 }  // namespace
 
 int64_t ReferenceBlockWork(const MemorySetting& s) {
-  const Sizes z{.s = s};
+  const Sizes z(s);
   return std::max(
       {FfnEnd(z), FfnBegin(z), AttentionWork(z), HeadNormWork(z), QkvWork(z), UnpackedForward(z)});
 }
 
 int64_t ReferenceHeadWork(const MemorySetting& s) {
-  const Sizes z{.s = s};
+  const Sizes z(s);
   // The gradient of the matrix is added to that of earlier micro steps.
   const bool adds = s.accumulates && s.storage_bytes == kBf16Bytes &&
                     !IsFrozen(s.job, ModelPart::kLanguage) && !s.job.lora;
@@ -238,14 +219,14 @@ int64_t ReferenceHeadWork(const MemorySetting& s) {
 }
 
 int64_t ReferenceBlockForward(const MemorySetting& s) {
-  const Sizes z{.s = s};
+  const Sizes z(s);
   const int64_t adapters = s.job.lora ? z.Kept(s.job.lora->r * s.units.block_adapters) : 0;
   return BlockActivations(s) - adapters + z.e * UnpackedOf(z).all +
          std::max({QkvForward(z), AttentionForward(z), FfnBeginForward(z), FfnEndForward(z)});
 }
 
 int64_t ReferenceHeadForward(const MemorySetting& s) {
-  const Sizes z{.s = s};
+  const Sizes z(s);
   return 2 * HiddenBytes(s) + std::max({LossOfHead(z, kLossForward), HiddenOfHead(z), z.Norm()});
 }
 

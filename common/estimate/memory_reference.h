@@ -1,8 +1,5 @@
 // The working buffers of the reference kernels (worker/rank/ops: layers, aten_kernels, matmul,
 // attention), which CPU slots and "engine": "reference" run. Inside this room only. Pure.
-//
-// Temporaries of an expression live to its end, so that a line of such code holds several tensors.
-// On CPU slots a product of bf16 matrices is made of fp32 copies of both.
 #pragma once
 
 #include <cstdint>

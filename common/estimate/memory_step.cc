@@ -127,10 +127,25 @@ int64_t AtEmbedding(const MemorySetting& s, const MicroStepPlace& step) {
                      .before = u.block};
   return std::max(
       {AllEncoderActivations(s) + HiddenBytes(s) + EmbeddingWork(s) + InBackward(s, at, step),
-       AtFinish(s, at, step), AtLastFinish(s, u.embedding, step)});
+       EncoderActivationsBefore(s, u.encoder.size()) + AtFinish(s, at, step),
+       AtLastFinish(s, u.embedding, step)});
+}
+
+// Forward, with the gradients of earlier micro steps.
+int64_t AtUntrainedUnit(const MemorySetting& s, size_t unit, const MicroStepPlace& step) {
+  const std::vector<EncoderElements>& units = s.units.encoder;
+  const bool is_last = unit + 1 == units.size();
+  const UnitElements& next = is_last ? s.units.embedding : units[unit + 1].elements;
+  const int64_t own = GatheredBytes(s, units[unit].elements), ahead = GatheredBytes(s, next);
+  const bool stay = s.residency == Residency::kModel || !step.is_first;
+  const int64_t weights = s.residency == Residency::kUse ? own + ahead
+                          : stay                         ? AllGatheredBytes(s)
+                                                         : EncoderGathered(s, unit + 1) + ahead;
+  return EncoderForwardAt(s, unit) + weights + (step.is_first ? 0 : GradsBeforeForward(s));
 }
 
 int64_t AtEncoderUnit(const MemorySetting& s, size_t unit, const MicroStepPlace& step) {
+  if (!EncoderTrains(s.units, unit + 1)) return AtUntrainedUnit(s, unit, step);
   const std::vector<EncoderElements>& units = s.units.encoder;
   const bool is_last = unit + 1 == units.size();
   const UnitElements& before = is_last ? s.units.embedding : units[unit + 1].elements;
@@ -145,7 +160,8 @@ int64_t AtEncoderUnit(const MemorySetting& s, size_t unit, const MicroStepPlace&
                   .left = EncoderGathered(s, unit)},
       .unit = own,
       .before = before};
-  return std::max(EncoderActivationsAt(s, unit) + InBackward(s, at, step), AtFinish(s, at, step));
+  return std::max(EncoderActivationsAt(s, unit) + InBackward(s, at, step),
+                  EncoderActivationsBefore(s, unit) + AtFinish(s, at, step));
 }
 
 // The model as one unit: its gradients are reduced one after the other, the head's first, after its

@@ -64,6 +64,13 @@ int64_t FfnWidth(const UnitLayers& layers) {
   return 0;
 }
 
+void AddAdapted(const LoraTarget& target, EncoderElements* unit) {
+  ++unit->adapters;
+  unit->adapter_rows += target.positions > 0 ? target.positions : unit->positions;
+  unit->adapts_down |= target.name.ends_with(".down");
+  unit->adapts_sources |= target.positions > 0;
+}
+
 }  // namespace
 
 std::vector<StateRun> StateRuns(const UnitElements& unit, int64_t begin, int64_t elements) {
@@ -87,6 +94,19 @@ bool EncoderTrains(const ModelUnits& units, size_t first_units) {
                      [](const EncoderElements& unit) { return unit.elements.trainable > 0; });
 }
 
+size_t FeaturesUnit(const ModelUnits& units) {
+  size_t unit = 0;
+  while (unit + 1 < units.encoder.size() && units.encoder[unit + 1].part == ModelPart::kVision)
+    ++unit;
+  return unit;
+}
+
+size_t LastReader(const ModelUnits& units) {
+  size_t unit = units.encoder.size() - 1;
+  while (unit > 0 && !units.encoder[unit].reads_image) --unit;
+  return unit;
+}
+
 ModelUnits UnitsOf(const JobSpec& job, const ModelShape& m) {
   const ModelDescription model = Describe(m);
   constexpr ModelPart kPart = ModelPart::kLanguage;
@@ -99,7 +119,8 @@ ModelUnits UnitsOf(const JobSpec& job, const ModelShape& m) {
   for (const EncoderUnit& unit : model.encoder) {
     encoder_builders.emplace_back(job, unit.part, unit.is_block);
     for (const Layer& layer : unit.layers) encoder_builders.back().Add(layer);
-    encoder.push_back({.positions = unit.positions,
+    encoder.push_back({.part = unit.part,
+                       .positions = unit.positions,
                        .width = unit.width,
                        .ffn = FfnWidth(unit.layers),
                        .is_block = unit.is_block,
@@ -117,7 +138,7 @@ ModelUnits UnitsOf(const JobSpec& job, const ModelShape& m) {
     unit.AddAdapter(job.lora->r * target.in);
     unit.AddAdapter(job.lora->r * target.out);
     if (!is_decoder) {
-      ++encoder[static_cast<size_t>(target.encoder_unit)].adapters;
+      AddAdapted(target, &encoder[static_cast<size_t>(target.encoder_unit)]);
       continue;
     }
     block_adapters += is_head ? 0 : 1;

@@ -34,10 +34,14 @@ std::vector<StateRun> StateRuns(const UnitElements& unit, int64_t begin, int64_t
 // A unit before the embedding.
 struct EncoderElements {
   UnitElements elements;
-  int64_t adapters = 0;   // adapted matrices
-  int64_t positions = 0;  // of a sample
-  int64_t width = 0;      // of its output's rows
-  int64_t ffn = 0;        // of its FFN
+  ModelPart part = ModelPart::kVision;
+  int64_t adapters = 0;         // adapted matrices
+  int64_t adapter_rows = 0;     // rows of a sample that they are given, all together
+  bool adapts_down = false;     // the FFN's second matrix is one of them
+  bool adapts_sources = false;  // so is one of the picture's keys or values
+  int64_t positions = 0;        // of a sample
+  int64_t width = 0;            // of its output's rows
+  int64_t ffn = 0;              // of its FFN
   bool is_block = false;
   bool reads_image = false;
   SavedElements saves;  // of a sample; without those of adapters
@@ -63,6 +67,10 @@ ModelUnits UnitsOf(const JobSpec& job, const ModelShape& model);
 
 // Whether something is trained in the first so many units of the encoder.
 bool EncoderTrains(const ModelUnits& units, size_t first_units);
+
+// Of an encoder: the unit that gives the picture's features, and the last that reads them.
+size_t FeaturesUnit(const ModelUnits& units);
+size_t LastReader(const ModelUnits& units);
 
 // The sum of f over all units.
 template <class F>

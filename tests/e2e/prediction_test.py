@@ -5,7 +5,7 @@ import json
 import shutil
 import unittest
 
-from cluster import TINY, ClusterTest, tiny_job
+from cluster import TINY, TOP, ClusterTest, tiny_job
 
 # Enough positions that what is no tensor of the model (token ids, tables of rotations) hardly
 # counts.
@@ -79,6 +79,55 @@ METHODS_OF_FAMILIES = {
     "lora, bf16-true": {"lora": {"r": 8}, "precision": "bf16-true"},
     "checkpointing, bf16-mixed": {"activation_checkpointing": True, "precision": "bf16-mixed"},
 }
+# A vision transformer, and a Q-Former whose keys and values, that hold more than the words.
+PICTURES = {
+    "vision": {
+        "vision_config": {
+            "image_size": 112,
+            "hidden_size": 64,
+            "intermediate_size": 256,
+            "num_hidden_layers": 3,
+        },
+        "qformer_config": {"encoder_hidden_size": 64},
+    },
+    "Q-Former": {
+        "num_query_tokens": 16,
+        "vision_config": {"image_size": 112, "num_hidden_layers": 1},
+        "qformer_config": {
+            "hidden_size": 192,
+            "intermediate_size": 384,
+            "num_attention_heads": 6,
+            "num_hidden_layers": 4,
+        },
+    },
+}
+CAPTIONED = {
+    "data": {"path": str(TOP / "deploy" / "data" / "captions"), "format": "captions"},
+    "model__init": "random",
+    "train__max_seq_length": 64,
+}
+METHODS_OF_PICTURES = {
+    **METHODS_OF_FAMILIES,
+    "checkpointing": {"activation_checkpointing": True},
+    "qlora": {"lora": {"r": 8}, "quantize": "nf4"},
+    "qlora of words": {
+        "lora": {"r": 8, "targets": ["q", "v"]},
+        "quantize": "nf4",
+        "precision": "bf16-true",
+    },
+    "vision frozen": {"freeze": ["vision"]},
+    "vision and Q-Former frozen, bf16-true": {
+        "freeze": ["vision", "qformer"],
+        "precision": "bf16-true",
+    },
+    "vision frozen, fsdp": {
+        "devices": 2,
+        "train__global_batch_size": 16,
+        "strategy": "fsdp",
+        "freeze": ["vision"],
+        "precision": "bf16-mixed",
+    },
+}
 
 
 class Prediction(ClusterTest):
@@ -117,6 +166,16 @@ class Prediction(ClusterTest):
                 {
                     f"{family}, {name}": {**model, **changes}
                     for name, changes in METHODS_OF_FAMILIES.items()
+                }
+            )
+
+    def test_of_pictures_that_hold_more_than_words(self):
+        for name, changes in PICTURES.items():
+            rows = {**CAPTIONED, "model__path": self.pictured_model(name, changes)}
+            self.expect_near(
+                {
+                    f"{name}, {method}": {**rows, **own}
+                    for method, own in METHODS_OF_PICTURES.items()
                 }
             )
 
@@ -196,6 +255,24 @@ class Prediction(ClusterTest):
         shutil.copytree(TINY, folder, ignore=shutil.ignore_patterns("*.safetensors"))
         config = json.loads((folder / "config.json").read_text()) | changes
         (folder / "config.json").write_text(json.dumps(config))
+        return str(folder)
+
+    def pictured_model(self, name, changes):
+        """A folder of a BLIP-2 without weights, with changes to the tiny one's sections."""
+        folder = self.dir / name
+        tiny = TOP / "deploy" / "models" / "tiny-blip2"
+        shutil.copytree(tiny, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+        config = json.loads((folder / "config.json").read_text())
+        for key, own in changes.items():
+            config[key] = config[key] | own if isinstance(own, dict) else own
+        (folder / "config.json").write_text(json.dumps(config))
+        side = config["vision_config"]["image_size"]
+        for file, key, value in (
+            ("preprocessor_config.json", "size", {"height": side, "width": side}),
+            ("processor_config.json", "num_query_tokens", config["num_query_tokens"]),
+        ):
+            processor = json.loads((folder / file).read_text()) | {key: value}
+            (folder / file).write_text(json.dumps(processor))
         return str(folder)
 
     def wide_model(self):

@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "tests/engine/family_shapes.h"
 #include "tests/engine/tiny_training.h"
 
 namespace trainctl::engine_test {
@@ -206,6 +207,24 @@ INSTANTIATE_TEST_SUITE_P(
                       FsdpCase{"ModelUnit", job::Sharding::kFull, job::FsdpUnit::kModel},
                       FsdpCase{"Checkpointed", job::Sharding::kFull, job::FsdpUnit::kBlock, 1}),
     [](const auto& tested) { return tested.param.name; });
+
+TEST(Families, RanksTrainEveryOneAsOneRankDoesBitForBitUnderDeterminism) {
+  for (const auto& [family, shape] : FamilyShapes()) {
+    for (const job::Precision precision : {job::Precision::k32True, job::Precision::kBf16Mixed}) {
+      SCOPED_TRACE(family + (precision == job::Precision::k32True ? "" : ", bf16-mixed"));
+      TinyRun run{.accumulation = 2, .steps = 2};
+      run.job.precision = precision;
+      run.job.deterministic = true;
+      const TinyResult one = Train(run, shape);
+      EXPECT_NE(one.losses[0], one.losses[1]);
+      run.accumulation = 1;
+      run.devices = 2;
+      ExpectSame(Train(run, shape), one, 0);
+      run.job.strategy = job::StrategyKind::kFsdp;
+      ExpectSame(Train(run, shape), one, 0);
+    }
+  }
+}
 
 // The same arithmetic, but for where AdamW's formula is rounded.
 TEST(OffloadedOptimizer, EqualsTheOneOnTheDeviceUpToRounding) {

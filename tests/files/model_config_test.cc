@@ -350,6 +350,8 @@ TEST(ModelConfig, WhatIsNotBuiltOfBlip2IsRefusedByKey) {
       {Blip2Config(R"("patch_size": 13)", "", ""), "image_size: missing: expected a multiple"},
       {Blip2Config(R"("num_attention_heads": 9)", "", ""), "expected a multiple of num_attention"},
       {Blip2Config("", R"("use_qformer_text_input": true)", ""), "use_qformer_text_input: true"},
+      {Blip2Config("", R"("position_embedding_type": "relative_key")", ""),
+       "qformer_config.position_embedding_type: \"relative_key\""},
       {Blip2Config("", R"("hidden_dropout_prob": 1)", ""), "qformer_config.hidden_dropout_prob"},
       {Blip2Config("", "", "", R"(, "num_query_tokens": 0)"), "num_query_tokens: 0"},
       {Blip2Config("", "", R"("vocab_size": 50000)"), "image_token_index: 50265"},

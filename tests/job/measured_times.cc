@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "common/base/file.h"
+#include "common/estimate/run_time.h"
 #include "tests/checkout.h"
 #include "tests/job/deployed_model.h"
 #include "tests/job/recipe_rows.h"
@@ -41,11 +43,13 @@ Measured OnTwoH100(const char* id, const char* job, std::vector<Override> change
           .device = kH100};
 }
 
+// deploy/data/captions_512.jsonl, with 32 positions of a picture in each row, cut at 82.
+constexpr int64_t kCaptions = 512, kLongestCaption = 82, kTokensOfCaptions = 28'332;
+
 const std::vector<Override> kSharded = {{"strategy", "fsdp"}},
                             kOffloaded = {{"offload_optimizer", "true"}};
 
-// Not here are BLIP-2's rows, whose captions are short, and chess rows on two devices. chess-3-auto
-// is chess-3-micro-16.
+// Not here are chess rows on two devices. chess-3-auto is chess-3-micro-16.
 std::vector<Measured> Rows() {
   return {
       {"single-1"},
@@ -55,6 +59,7 @@ std::vector<Measured> Rows() {
       {"single-5"},
       {"single-6", kFitted},
       {"single-7", kFitted},
+      {"single-8"},
       {"single-9", kFitted},
       {"single-10", kFitted},
       {"single-11"},
@@ -68,10 +73,12 @@ std::vector<Measured> Rows() {
       {"multi-4", kBefore},
       {"multi-5", kBefore, "", {}, true},
       {"chess-1", kBefore, "", {}, true},
+      {"chess-2", kBefore},
       {"chess-3-micro-2", kBefore, "", {}, true},
       {"chess-3-micro-4", kBefore, "", {}, true},
       {"chess-3-micro-8", kBefore, "", {}, true},
       {"chess-3-micro-16", kBefore},
+      {"chess-3-auto", kBefore, "chess-3-micro-16"},
       {"chess-4-micro-1", kBefore, "", {}, true},
       {"chess-4-micro-4", kBefore, "", {}, true},
       {"chess-4-micro-8", kBefore, "", {}, true},
@@ -89,6 +96,9 @@ std::vector<Measured> Rows() {
       {"qwen3-8b-lora"},
       {"opt-2.7b", kFitted},
       {"opt-2.7b-lora"},
+      {"blip-1"},
+      {"blip-lora"},
+      {"blip-qlora"},
       {"tiny-2gpu-fsdp-micro1", kFitted, "single-4", With(OnTwo("1", "4"), kSharded), true},
       {"7b-2gpu-fsdp-micro1", kHeldOut, "multi-3", OnTwo("1", "8"), true},
       {"7b-2gpu-fsdp", kHeldOut, "multi-3", OnTwo("4", "1")},
@@ -131,6 +141,8 @@ std::vector<Measured> Rows() {
       OnTwoH100("h100-7b-2gpu-fsdp-micro8", "multi-3", OnTwo("8", "1")),
       OnTwoH100("h100-7b-2gpu-ddp", "multi-2", OnTwo("4", "1")),
       OnTwoH100("h100-tiny-2gpu-ddp", "single-4", OnTwo("8", "1")),
+      OnTwoH100("blip-2-devices-2", "blip-2", {{"devices", "2"}}),
+      OnTwoH100("blip-3-devices-2", "blip-3", {{"devices", "2"}}, true),
   };
 }
 
@@ -143,11 +155,24 @@ const std::vector<Measured>& MeasuredTable() {
     for (Measured& row : rows) {
       const auto found = recipes.find(row.id);
       EXPECT_TRUE(found != recipes.end()) << row.id << " is not in deploy/recipes/README.md";
-      row.step_seconds = found == recipes.end() ? 1 : found->second.step_seconds;
+      if (found == recipes.end()) continue;
+      row.step_seconds = found->second.step_seconds;
+      row.peak_gib = found->second.peak_gib;
     }
     return rows;
   }();
   return kTable;
+}
+
+const std::vector<Measured>& TimedRows() {
+  static const std::vector<Measured> kRows = [] {
+    std::vector<Measured> rows = MeasuredTable();
+    std::erase_if(rows, [](const Measured& row) {
+      return row.step_seconds == 0 || row.id == std::string_view("chess-3-auto");
+    });
+    return rows;
+  }();
+  return kRows;
 }
 
 JobSpec JobOf(const Measured& row) {
@@ -160,11 +185,23 @@ JobSpec JobOf(const Measured& row) {
 }
 
 Inspection InspectionOf(const Measured& row) {
-  return {.model = DeployedModel(std::filesystem::path(JobOf(row).model.path).filename()),
-          .rows = 4096,
-          .longest_row = 512,
-          .total_tokens = 4096 * 512,
-          .data_digest = "random"};
+  Inspection inspection{
+      .model = DeployedModel(std::filesystem::path(JobOf(row).model.path).filename()),
+      .rows = 4096,
+      .longest_row = 512,
+      .total_tokens = 4096 * 512,
+      .data_digest = "random"};
+  if (inspection.model.image) {
+    inspection.rows = kCaptions;
+    inspection.longest_row = kLongestCaption;
+    inspection.total_tokens = kTokensOfCaptions;
+    inspection.data_digest = "captions";
+  }
+  return inspection;
+}
+
+double PredictedSeconds(const Measured& row) {
+  return EstimateTime(JobOf(row), InspectionOf(row), row.device, row.holds_gradients)->step_seconds;
 }
 
 }  // namespace trainctl::job

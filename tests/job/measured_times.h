@@ -1,6 +1,7 @@
 // The rows of deploy/recipes/README.md, and which of them constants of step_time.cc and
 // device_rates.cc are fitted to.
-// Random tokens, T 512. What a step took is read from there.
+// Random tokens, T 512; of BLIP-2 the shipped pictures with captions. What a step took and its peak
+// of memory are read from there.
 #pragma once
 
 #include <ostream>
@@ -26,15 +27,19 @@ struct Measured {
   std::vector<Override> changes = {};
   bool holds_gradients = false;
   std::string device = kH200;
-  double step_seconds = 0;  // as measured
+  double step_seconds = 0;  // as measured; 0: it ran out of memory
+  double peak_gib = 0;      // as measured; 0: not told
 };
 
 inline void PrintTo(const Measured& row, std::ostream* out) { *out << row.id; }
 
 const std::vector<Measured>& MeasuredTable();
+// Those that made steps. Of two that are one job, one.
+const std::vector<Measured>& TimedRows();
 
 // As it was run. Fails the test where the file can't be read.
 JobSpec JobOf(const Measured& row);
 Inspection InspectionOf(const Measured& row);
+double PredictedSeconds(const Measured& row);
 
 }  // namespace trainctl::job

@@ -53,7 +53,7 @@ std::string TrainingKey(const JobSpec& asked) {
 // On one kind of device.
 std::map<std::string, std::vector<const Measured*>> Trainings() {
   std::map<std::string, std::vector<const Measured*>> trainings;
-  for (const Measured& row : job::MeasuredTable())
+  for (const Measured& row : job::TimedRows())
     trainings[row.device + TrainingKey(job::JobOf(row))].push_back(&row);
   return trainings;
 }

@@ -102,6 +102,20 @@ TEST(PictureMemory, AFrozenPartHasNoStateNoGradientAndSavesNothing) {
   EXPECT_GT(all.peak_allocated - some.peak_allocated, 6 * vision + saved);
 }
 
+TEST(PictureMemory, TheFeaturesStayWhereTheQFormerAloneIsTrained) {
+  JobSpec trained = LabJob(), frozen = LabJob();
+  trained.freeze = {"vision"};
+  frozen.freeze = {"vision", "qformer"};
+  int64_t saved = int64_t{16} * 257 * 1408 * 2;
+  for (const EncoderUnit& unit : Describe(Blip2Opt()).encoder) {
+    if (unit.part == ModelPart::kQFormer)
+      saved += 16 * (2 * unit.saves.compute + 4 * unit.saves.fp32);
+  }
+  EXPECT_EQ(At(Predict(trained), Phase::kAfterForward).other -
+                At(Predict(frozen), Phase::kAfterForward).other,
+            saved);
+}
+
 TEST(PictureMemory, OfAFrozenDecoderItsBlocksStillSaveForWhatIsBeforeThem) {
   JobSpec decoder = LabJob(), both = LabJob();
   decoder.freeze = {"language"};

@@ -36,9 +36,11 @@ std::string LineOf(const Cells& cells) {
   return line;
 }
 
-// Where the columns stand in the table of this header; nullopt: it tells no times.
+// Where the columns stand in the table of this header; nullopt: it tells no times. Those of memory
+// are beyond the last cell where it tells none.
 struct Columns {
   size_t seconds, predicted, error;
+  size_t peak, predicted_peak, error_of_memory;
 };
 
 std::optional<Columns> ColumnsOf(const Cells& header) {
@@ -46,14 +48,18 @@ std::optional<Columns> ColumnsOf(const Cells& header) {
     return static_cast<size_t>(std::ranges::find(header, name) - header.begin());
   };
   const size_t named = place("predicted s/step");
-  const Columns columns{place("s/step"), named < header.size() ? named : place("predicted"),
-                        place("error of the time")};
+  const Columns columns{place("s/step"),
+                        named < header.size() ? named : place("predicted"),
+                        place("error of the time"),
+                        place("measured peak"),
+                        place("predicted peak"),
+                        place("error")};
   const bool has_all =
       std::max({columns.seconds, columns.predicted, columns.error}) < header.size();
   return has_all ? std::optional(columns) : std::nullopt;
 }
 
-// Each line of the page goes through visit, which may change the cells of a row that tells a time.
+// Each line of the page goes through visit, which may change the cells of a row.
 std::string Walk(const std::function<void(const std::string& id, const Columns&, Cells*)>& visit) {
   std::istringstream page(base::ReadFile(Path(), 1 << 20).value());
   std::string written, line;
@@ -64,8 +70,7 @@ std::string Walk(const std::function<void(const std::string& id, const Columns&,
     if (!line.starts_with("|")) columns.reset();
     if (const auto found = ColumnsOf(cells)) {
       columns = found;
-    } else if (columns && cells.size() > columns->error && !cells[columns->seconds].empty() &&
-               cells[0] != "---") {
+    } else if (columns && cells.size() > columns->error && cells[0] != "---") {
       const std::string id = cells[0].substr(0, cells[0].find(' '));
       if (seen.insert(id).second) visit(id, *columns, &cells);
       line = LineOf(cells);
@@ -75,10 +80,22 @@ std::string Walk(const std::function<void(const std::string& id, const Columns&,
   return written;
 }
 
+bool TellsMemory(const Columns& columns, const Cells& cells) {
+  return std::max({columns.peak, columns.predicted_peak, columns.error_of_memory}) < cells.size();
+}
+
 RecipeRow RowOf(const Columns& columns, const Cells& cells) {
-  const std::string& seconds = cells[columns.seconds];
-  const auto decimals = static_cast<int>(seconds.size() - seconds.find('.') - 1);
-  return {std::stod(seconds), decimals, cells[columns.predicted], cells[columns.error]};
+  RecipeRow row{.predicted = cells[columns.predicted], .error = cells[columns.error]};
+  if (const std::string& seconds = cells[columns.seconds]; !seconds.empty()) {
+    row.step_seconds = std::stod(seconds);
+    row.decimals = static_cast<int>(seconds.size() - seconds.find('.') - 1);
+  }
+  if (TellsMemory(columns, cells)) {
+    row.peak_gib = std::stod(cells[columns.peak]);
+    row.predicted_peak = cells[columns.predicted_peak];
+    row.error_of_memory = cells[columns.error_of_memory];
+  }
+  return row;
 }
 
 }  // namespace
@@ -96,6 +113,9 @@ void WriteRecipeRows(const std::function<RecipeRow(const std::string& id, Recipe
     const RecipeRow row = change(id, RowOf(columns, *cells));
     (*cells)[columns.predicted] = row.predicted;
     (*cells)[columns.error] = row.error;
+    if (!TellsMemory(columns, *cells)) return;
+    (*cells)[columns.predicted_peak] = row.predicted_peak;
+    (*cells)[columns.error_of_memory] = row.error_of_memory;
   });
   ASSERT_TRUE(base::WriteFileAtomically(Path(), page).ok());
 }

@@ -41,6 +41,7 @@ void ReadVision(const JsonObject& vision, job::ImageShape* image) {
                image->vision_heads);
 }
 
+// encoder_hidden_size is the vision transformer's width, whatever it says: so transformers has it.
 void ReadQFormer(const JsonObject& qformer, job::ImageShape* image) {
   image->qformer_layers = qformer.Integer("num_hidden_layers", 1, kMaxLayers, 12);
   image->qformer_hidden = qformer.Integer("hidden_size", 1, kMaxHidden, 768);
@@ -51,6 +52,7 @@ void ReadQFormer(const JsonObject& qformer, job::ImageShape* image) {
   image->qformer_dropout = ReadShare(qformer, "hidden_dropout_prob", 0.1);
   image->qformer_attention_dropout = ReadShare(qformer, "attention_probs_dropout_prob", 0.1);
   qformer.Only("hidden_act", "gelu");
+  qformer.Only("position_embedding_type", "absolute");
   qformer.Only("use_qformer_text_input", false);
   CheckDivides(qformer, "hidden_size", image->qformer_hidden, "num_attention_heads",
                image->qformer_heads);

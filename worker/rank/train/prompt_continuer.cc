@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/one_line.h"
 #include "common/job/trains.h"
 
 namespace trainctl::train {
@@ -12,18 +13,6 @@ namespace {
 
 constexpr size_t kToldTokens =
     8;  // that a text grows by until it is told again; a long one by a 16th
-
-std::string OnOneLine(const std::string& text) {
-  std::string line;
-  for (const char c : text) {
-    if (c == '\n') {
-      line += "\\n";
-    } else if (c != '\r') {
-      line += c;
-    }
-  }
-  return line;
-}
 
 // Without the characters whose last bytes may come with the next token.
 std::string WholeCharacters(std::string text) {
@@ -107,8 +96,8 @@ job::RankContinuation PromptContinuer::Said(int64_t step, size_t place,
 
 void PromptContinuer::Tell(int64_t step, size_t place, const std::vector<int32_t>& added) const {
   const job::RankContinuation said = Said(step, place, added);
-  const std::string line = "step " + std::to_string(step) + ": " + OnOneLine(said.prompt) + " → " +
-                           OnOneLine(said.text) + "\n";
+  const std::string line = "step " + std::to_string(step) + ": " + base::OnOneLine(said.prompt) +
+                           " → " + base::OnOneLine(said.text) + "\n";
   std::fputs(line.c_str(), stderr);
   parts_.reporter.Send(said);
 }
