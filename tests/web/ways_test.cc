@@ -64,5 +64,17 @@ TEST_F(WebApi, OtherWaysAreNotOfDevicesFromWhichTheRulesOfTheirHostsKeepTheJob) 
   EXPECT_THAT(why, HasSubstr("/elsewhere"));
 }
 
+TEST_F(WebApi, OtherWaysAreOfOneModelAndDevicesOfAnotherAreCounted) {
+  rpc_test::FakeWorker other("b/0");
+  other.SetModel("CPU slot, 64 threads");
+  other.Connect(site_.channel());
+  TrainSteps(1);
+  const Json advice = GetJson(site_, "/api/advice?job=" + job_.id);
+  EXPECT_EQ(advice["devices"], 1);
+  EXPECT_EQ(advice["devices_left_out"].size(), 1u);
+  EXPECT_THAT(advice["devices_left_out"].begin().key(), HasSubstr(": another model"));
+  EXPECT_EQ(advice["devices_left_out"].begin().value(), 1);
+}
+
 }  // namespace
 }  // namespace trainctl::web_test

@@ -14,7 +14,8 @@ constexpr size_t kShownBytes = 120;
 
 // Short enough for a message, cut between characters.
 std::string Shown(const json& value) {
-  const std::string text = value.dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace);
+  const std::string text =
+      value.dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace);
   if (text.size() <= kShownBytes) return text;
   return std::string(base::WholeCharacters(text, kShownBytes)).append("…");
 }
