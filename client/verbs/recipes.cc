@@ -164,9 +164,8 @@ class Recipes : public Verb {
     const int code = Print(context, ListExperiments(recipe, own, times, refused));
     if (const std::string& its_own = recipe.jobs.front().notes; !its_own.empty())
       Say(context, "\n" + WrapLines(its_own, context.surroundings.out_terminal.layout.width));
-    const size_t done = recipe.jobs.size() - remaining.jobs.size();
-    Say(context, "\n" + std::to_string(done) + " of " + std::to_string(recipe.jobs.size()) +
-                     " done" + (all.empty() ? "" : "; what remains: " + all) + "\n");
+    Say(context, "\n" + ProgressText(ProgressOf(recipe.jobs, own)) +
+                     (all.empty() ? "" : "; what remains: " + all) + "\n");
     return code;
   }
 
