@@ -15,30 +15,25 @@
 #include "common/estimate/memory_estimate.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
+#include "common/job/question.h"
 
 namespace trainctl::client {
 namespace {
 
 constexpr std::string_view kChanged = "changed";
 
-// What people wrote into their files; each text once.
 ReportSection Question(const v1::GetResponse& jobs) {
-  ReportSection section{.title = "Question"};
-  std::vector<std::pair<std::string, std::vector<std::string>>> notes;
+  std::vector<job::JobSpec> known;
+  std::vector<const job::JobSpec*> specs;
+  known.reserve(static_cast<size_t>(jobs.jobs_size()));
   for (const v1::JobDetail& detail : jobs.jobs()) {
-    const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
-    if (!job.ok() || job->notes.empty()) continue;
-    const auto known = std::ranges::find(notes, job->notes, &decltype(notes)::value_type::first);
-    if (known != notes.end()) {
-      known->second.push_back(detail.view().name());
-    } else {
-      notes.push_back({job->notes, {detail.view().name()}});
-    }
+    base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+    known.push_back(job.ok() ? std::move(*job) : job::JobSpec());
+    specs.push_back(&known.back());
   }
-  for (const auto& [note, names] : notes) {
-    const bool of_all = static_cast<int>(names.size()) == jobs.jobs_size();
-    section.parts.emplace_back(Paragraph{of_all ? note : Join(names, ", ") + ": " + note});
-  }
+  ReportSection section{.title = "Question"};
+  for (std::string& text : job::QuestionsOf(specs))
+    section.parts.emplace_back(Paragraph{std::move(text)});
   return section;
 }
 

@@ -268,6 +268,7 @@ class DashboardCompareTest(DashboardCase):
         text = self.browser.text("#experiments")
         for part in ("two", "<b>four", "train.micro_batch_size 4", "SUCCEEDED", "20 of 20"):
             self.assertIn(part, text)
+        self.assertEqual(self.browser.text("#question"), "Does a larger batch pay?")
         self.keep_picture("lab")
         self.browser.run("document.querySelector('#compare').click()")
         self.browser.wait("return location.pathname === '/compare'")
