@@ -8,6 +8,7 @@
 #include "client/files/run_again.h"
 #include "client/show/calendar_time.h"
 #include "client/show/comparison.h"
+#include "client/show/continuations.h"
 #include "client/show/foresight.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
@@ -83,8 +84,22 @@ ReportSection Outcomes(const v1::GetResponse& jobs) {
 
 ReportSection Comparison(const v1::CompareResponse& comparison) {
   ReportSection section{.title = "Measured"};
-  section.parts.emplace_back(ComparisonTable(RowsOf(comparison, false)));
+  section.parts.emplace_back(ComparisonTable(WithoutTexts(RowsOf(comparison, false))));
   for (const std::string& note : NotesOf(comparison)) section.parts.emplace_back(Paragraph{note});
+  return section;
+}
+
+// Whose lines a table would not keep.
+ReportSection Texts(const v1::CompareResponse& comparison) {
+  ReportSection section{.title = "Texts"};
+  for (const ComparedPrompt& prompt : PromptsOf(comparison)) {
+    section.parts.emplace_back(Paragraph{"Prompt"});
+    section.parts.emplace_back(Verbatim{prompt.prompt});
+    for (const ComparedText& said : prompt.texts) {
+      section.parts.emplace_back(Paragraph{said.of});
+      section.parts.emplace_back(Verbatim{said.text});
+    }
+  }
   return section;
 }
 
@@ -181,6 +196,7 @@ Report ReportOn(const RunFacts& facts) {
                      Comparison(facts.comparison),
                      std::move(curves),
                      Foresight(jobs),
+                     Texts(facts.comparison),
                      Environment(jobs),
                      Again(jobs),
                      Origin("trainctl report", facts.origin)};
@@ -192,7 +208,7 @@ Report ReportOn(const v1::CompareResponse& comparison, const std::string& origin
   for (const v1::ComparedJob& job : comparison.jobs())
     names.push_back(job.name() + " (" + job.id() + ")");
   return {.title = Join(names, ", "),
-          .sections = {Changes(comparison), Comparison(comparison),
+          .sections = {Changes(comparison), Comparison(comparison), Texts(comparison),
                        Origin("trainctl compare", origin)}};
 }
 

@@ -195,39 +195,39 @@ class DashboardCompareTest(DashboardCase):
         group, jobs = self.lab()
         rows = self.json("compare", *jobs)["rows"]
         known = [self.described(job) for job in jobs]
-        for name, read in (("lab.html", self.tables_of_page), ("lab.md", self.tables_of_markdown)):
+        said = ["<b>Once", *(one["text"] for job in known for one in job["continuations"])]
+        for name, read in (("lab.html", self.read_page), ("lab.md", self.read_markdown)):
             with self.subTest(name):
                 path = self.dir / name
                 result = self.trainctl("report", group, "-o", path)
                 self.assertEqual(result.returncode, 0, result.stderr)
-                tables = read(path)
+                tables, texts = read(path)
                 self.expect_numbers_of_compare(tables, rows)
                 self.expect_numbers_of_describe(tables, known)
-                texts = [row[1:] for table in tables for row in table if row[0] == "<b>Once"]
-                said = zip(*(one["continuations"] for one in known), strict=True)
-                self.assertEqual(
-                    texts, [[f"{one['text']} (step {one['step']})" for one in two] for two in said]
-                )
+                begin = texts.index(said[0])
+                self.assertEqual(texts[begin : begin + len(said)], said)
         self.expect_no_faults()
 
-    def tables_of_page(self, path):
+    def read_page(self, path):
+        """Its tables, and what stands as it was written."""
         self.browser.open(path.as_uri())
         self.assertIn("Does a larger batch pay?", self.browser.text("body"))
         return self.browser.run(
-            "return [...document.querySelectorAll('table')].map((table) => [...table.rows].map("
-            "(row) => [...row.cells].map((cell) => cell.textContent)))"
+            "return [[...document.querySelectorAll('table')].map((table) => [...table.rows].map("
+            "(row) => [...row.cells].map((cell) => cell.textContent))),"
+            " [...document.querySelectorAll('pre')].map((one) => one.textContent)]"
         )
 
-    def tables_of_markdown(self, path):
-        tables, inside = [], False
-        for line in path.read_text().splitlines():
+    def read_markdown(self, path):
+        text, tables, inside = path.read_text(), [], False
+        for line in text.splitlines():
             if is_row := line.startswith("| "):
                 if not inside:
                     tables.append([])
                 cells = re.sub(r"\\([^\w\s])", r"\1", line.strip("| ")).split(" | ")
                 tables[-1].append(cells)
             inside = is_row or line.startswith("|--")
-        return tables
+        return tables, re.findall(r"^```\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
 
     def expect_number(self, text, value, unit):
         """The text is that number, as far as its digits go."""
