@@ -24,6 +24,14 @@ TEST_F(WebApi, OtherWaysToRunAJobHaveTheirMemoryAndTheOneAsked) {
   EXPECT_GE(advice["considered"], 1);
   EXPECT_TRUE(advice["asked"].contains("disturbed"));
   for (const Json& way : advice["fitting"]) EXPECT_EQ(way.at(2), false) << "none was measured";
+  EXPECT_TRUE(advice["asked"].at("refused").is_null());
+  EXPECT_EQ(advice["asked"]["limit_bytes"], advice["limit_bytes"]);
+  EXPECT_TRUE(advice["asked"]["memory"].contains("phases"));
+  for (const Json& way : advice["front"]) {
+    int64_t sum = 0;
+    for (const Json& kind : way.at("peak_by_kind")) sum += kind["bytes"].get<int64_t>();
+    EXPECT_EQ(sum, way["peak_allocated_bytes"]) << way["peak_by_kind"].dump();
+  }
   EXPECT_THAT(GetJson(site_, "/api/advice?job=j99", 404)["error"], HasSubstr("j99"));
 }
 

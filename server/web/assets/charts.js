@@ -337,16 +337,18 @@ export function adviceChart(place) {
   const title = "Time of the whole run over peak memory of a device";
   const { canvas, note, showTable } = frame(place, title, "tall");
   let chart = null;
-  return (advice) => {
+  // price: of a device and hour; null: not known.
+  return (advice, price) => {
     const front = advice.front.map((way, i) => ({ ...way, number: i + 1 }));
     const duration = (seconds) => (seconds === null ? "–" : formatWithUnit(seconds, "s"));
-    showTable(["", "time", "a step", "peak of a device", "devices", "energy", "time from",
-      "changes to paste"],
+    const cost = ({ devices, total_seconds: seconds }) => (
+      seconds === null ? "–" : (price * devices * seconds / 3600).toFixed(2));
+    showTable(["", "time", "a step", "peak of a device", "devices", "energy",
+      ...(price === null ? [] : ["cost"]), "time from", "changes to paste"],
       [...front, { ...advice.asked, number: "as it is" }].map((way) => [
-        String(way.number), duration(way.total_seconds),
-        duration(way.step_seconds), formatBytes(way.peak_allocated_bytes), String(way.devices),
-        known(way.energy_joules, formatEnergy) || "?", way.time_from,
-        way.overrides || "(none)"]));
+        String(way.number), duration(way.total_seconds), duration(way.step_seconds),
+        peakByKind(way), String(way.devices), known(way.energy_joules, formatEnergy) || "?",
+        ...(price === null ? [] : [cost(way)]), way.time_from, way.overrides || "(none)"]));
     const others = advice.fitting.map(([, bytes]) => bytes);
     const most = Math.max(0, ...others, advice.asked.peak_allocated_bytes);
     const limit = advice.limit_bytes;
@@ -396,6 +398,11 @@ export function adviceChart(place) {
     ] }, plugins: [numbers, ...(limitFits ? [limitLine(limit)] : [])] });
   };
 }
+
+const peakByKind = (way) => element("details", {},
+  element("summary", {}, formatBytes(way.peak_allocated_bytes)),
+  element("ul", {}, ...way.peak_by_kind.map(
+    ({ label, bytes }) => element("li", {}, `${label} ${formatBytes(bytes)}`))));
 
 // Beside the points that have one.
 const numbers = {
