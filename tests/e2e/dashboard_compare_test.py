@@ -145,6 +145,28 @@ class DashboardCompareTest(DashboardCase):
         )
         self.expect_no_faults()
 
+    def test_memory_is_drawn_at_the_phase_where_its_kind_is_largest(self):
+        """DDP has gradients after the backward alone; a fused step that accumulates only before."""
+        of_ddp = self.finished(tiny_job(devices=2, strategy="ddp"))
+        jobs = [self.lab()[1][0], of_ddp]
+        for metric, when in (
+            ("memory_grads_bytes", ["after forward", "after backward"]),
+            ("memory_other_bytes", ["after forward"]),
+        ):
+            [row] = [row for row in self.json("compare", *jobs)["rows"] if row["key"] == metric]
+            labels = self.labels_of_curves(jobs, metric, 2)
+            self.skip_without_charts()
+            title, peaks = self.browser.run(
+                CHART + "const lines = chartOf('#curves').data.datasets;"
+                "return [document.querySelector('#curves figcaption b').textContent,"
+                " lines.map((line) => Math.max(...line.data.map(({y}) => y)))]"
+            )
+            self.assertEqual(peaks, row["values"])
+            self.assertEqual(title, f"{row['label']}, {' or '.join(when)}")
+            if len(when) > 1:
+                self.assertEqual([label.split(", ")[-1] for label in labels], when)
+        self.expect_no_faults()
+
     def test_times_are_of_the_whole_run_whatever_steps_are_shown(self):
         _, jobs = self.lab()
         asked = f"{self.address}compare?job={jobs[0]}&job={jobs[1]}&axis=time"

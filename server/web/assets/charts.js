@@ -292,13 +292,13 @@ export function curvesOf(series, axis, start, label) {
   }));
 }
 
-// Memory is told four times a step: of each rank the curve of one phase, by which runs are
-// compared.
-export function onePhase(series) {
+// Memory is told four times a step: of each rank the curve of this phase, where there is one.
+export function onePhase(series, phase = series.phase) {
   const phases = new Set(series.curves.map((curve) => curve.phase));
-  const shown = phases.has(series.phase) ? series.phase : series.curves[0]?.phase;
+  const shown = phases.has(phase) ? phase : series.curves[0]?.phase;
   return { ...series, curves: series.curves.filter((curve) => curve.phase === shown) };
 }
+export const phaseText = (phase) => phase.replaceAll("_", " ");
 
 // from, to: steps as people read them; empty: all.
 export function askSeries(job, name, { from = "", to = "", ...more } = {}) {
@@ -307,8 +307,6 @@ export function askSeries(job, name, { from = "", to = "", ...more } = {}) {
 }
 
 // ---- memory ----
-
-const phaseText = (phase) => phase.replaceAll("_", " ");
 
 // A line over the whole width, with its words.
 const limitLine = (limit) => ({

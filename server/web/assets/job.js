@@ -203,7 +203,7 @@ async function readCurves() {
   const range = { from: at("from").value, to: at("to").value };
   for (const [place, { title, metrics }] of (await wantedCharts).entries()) {
     const answers = await Promise.all(metrics.map((name) => askSeries(job, name, range)));
-    const series = answers.map(onePhase).filter((one) => one.curves.length > 0);
+    const series = answers.map((one) => onePhase(one)).filter((one) => one.curves.length > 0);
     if (series.length === 0 && !charts.has(place)) continue;
     const chart = chartOf(place, title);
     chart.series = series;
