@@ -77,8 +77,8 @@ class Class : public Verb {
     arguments.Remark(
         "A line for each user and experiment, run or not; -o csv is for a grade book. A run is of "
         "a job with the experiment's name.\n"
-        "Of several it is the newest that ended as it should with the lab's settings; else one "
-        "with others, which CHANGED tells.\n"
+        "Of several it is the newest that ended as it should with the lab's settings, which alone "
+        "is done; else one with others, which CHANGED tells.\n"
         "×REF: the number, divided by the reference's. S/STEP is the median; of time, tokens/s and "
         "losses there is a ratio only where both trained as many samples.\n"
         "†: none of time, S/STEP and tokens/s, for the run was on another device than the "
