@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "common/estimate/inspection.h"
+#include "common/job/job_json.h"
 #include "tests/web/web_api.h"
 
 namespace trainctl::web_test {
@@ -56,6 +58,34 @@ TEST_F(WebApi, TheTimesOfOtherWaysAreScaledByTheRunsOfThis) {
     if (way["overrides"] == "") continue;
     EXPECT_THAT(way["time_from"].get<std::string>(), testing::StartsWith("rates × "));
   }
+}
+
+// Why the job as it is can't be taken, and how little memory would do, as `trainctl advise` says.
+TEST_F(WebApi, WhatDoesNotFitIsSaidWithTheLeastPeak) {
+  TrainSteps(1);
+  job::JobSpec tight = rpc_test::SmallJob("tight");
+  tight.resources.gpu_memory_limit_bytes = int64_t{1} << 20;
+  job::Inspection inspection{.rows = 1000};
+  inspection.model = {.layers = 2,
+                      .hidden = 64,
+                      .intermediate = 128,
+                      .heads = 4,
+                      .kv_heads = 4,
+                      .head_dim = 16,
+                      .vocab = 5120,
+                      .max_positions = 2048};
+  v1::SubmitRequest request;
+  request.set_request_id("of a tight job");
+  request.set_force(true);
+  request.add_jobs()->set_job_json(job::ToJson(tight));
+  request.mutable_jobs(0)->set_inspection_json(job::ToJson(inspection));
+  v1::SubmitResponse response;
+  ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::Submit, request, &response).ok());
+  const Json advice = GetJson(site_, "/api/advice?job=" + response.jobs(0).id());
+  EXPECT_EQ(advice["asked"]["refused"], "it does not fit 1.00 MiB with a margin");
+  ASSERT_EQ(advice["excluded"].size(), 1u) << advice["excluded"].dump();
+  EXPECT_EQ(advice["excluded"][0]["reason"], "more memory than a device has");
+  EXPECT_GT(advice["excluded"][0]["least_peak_bytes"], 1 << 20);
 }
 
 // As `trainctl advise` has it.
