@@ -18,7 +18,8 @@ table{border-collapse:collapse;margin:1rem 0;display:block;overflow-x:auto}
 th,td{padding:.2rem .7rem;text-align:left;border-bottom:1px solid #8884;vertical-align:top}
 th{font-weight:600}td.r,th.r{text-align:right}tr.h th{padding-top:1rem;border:0}
 .good{color:#1a7f37}.warning{color:#9a6700}.bad{color:#c62828}
-pre{background:#8881;padding:.7rem;overflow-x:auto}svg{max-width:100%;height:auto}
+pre{background:#8881;padding:.7rem;white-space:pre-wrap;overflow-wrap:anywhere}
+svg{max-width:100%;height:auto}
 @media print{body{margin:0;max-width:none}}
 </style>
 )";
@@ -28,7 +29,7 @@ struct HtmlPart {
     return "<p>" + MarkupEscaped(part.text) + "</p>\n";
   }
   std::string operator()(const Verbatim& part) const {
-    return "<pre>" + MarkupEscaped(part.text) + "</pre>\n";
+    return "<pre>\n" + MarkupEscaped(part.text) + "</pre>\n";
   }
   std::string operator()(const TextTable& part) const { return part.Html(); }
   std::string operator()(const Plot& part) const {

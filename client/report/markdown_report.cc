@@ -2,6 +2,7 @@
 
 #include "client/plot/terminal_plot.h"
 #include "client/report/report.h"
+#include "client/show/escaping.h"
 #include "client/show/markup.h"
 
 namespace trainctl::client {
@@ -22,7 +23,7 @@ std::string Fenced(const std::string& text) {
 
 struct MarkdownPart {
   std::string operator()(const Paragraph& part) const { return MarkdownEscaped(part.text) + "\n"; }
-  std::string operator()(const Verbatim& part) const { return Fenced(part.text); }
+  std::string operator()(const Verbatim& part) const { return Fenced(Escaped(part.text)); }
   std::string operator()(const TextTable& part) const { return part.Markdown(); }
   std::string operator()(const Plot& part) const {
     return Fenced(TerminalPlot(part, {.width = kPlotWidth}));

@@ -8,6 +8,7 @@
 #include "client/files/run_again.h"
 #include "client/show/calendar_time.h"
 #include "client/show/comparison.h"
+#include "client/show/continuations.h"
 #include "client/show/foresight.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
@@ -15,30 +16,25 @@
 #include "common/estimate/memory_estimate.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
+#include "common/job/question.h"
 
 namespace trainctl::client {
 namespace {
 
 constexpr std::string_view kChanged = "changed";
 
-// What people wrote into their files; each text once.
 ReportSection Question(const v1::GetResponse& jobs) {
-  ReportSection section{.title = "Question"};
-  std::vector<std::pair<std::string, std::vector<std::string>>> notes;
+  std::vector<job::JobSpec> known;
+  std::vector<const job::JobSpec*> specs;
+  known.reserve(static_cast<size_t>(jobs.jobs_size()));
   for (const v1::JobDetail& detail : jobs.jobs()) {
-    const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
-    if (!job.ok() || job->notes.empty()) continue;
-    const auto known = std::ranges::find(notes, job->notes, &decltype(notes)::value_type::first);
-    if (known != notes.end()) {
-      known->second.push_back(detail.view().name());
-    } else {
-      notes.push_back({job->notes, {detail.view().name()}});
-    }
+    base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+    known.push_back(job.ok() ? std::move(*job) : job::JobSpec());
+    specs.push_back(&known.back());
   }
-  for (const auto& [note, names] : notes) {
-    const bool of_all = static_cast<int>(names.size()) == jobs.jobs_size();
-    section.parts.emplace_back(Paragraph{of_all ? note : Join(names, ", ") + ": " + note});
-  }
+  ReportSection section{.title = "Question"};
+  for (std::string& text : job::QuestionsOf(specs))
+    section.parts.emplace_back(Paragraph{std::move(text)});
   return section;
 }
 
@@ -88,8 +84,22 @@ ReportSection Outcomes(const v1::GetResponse& jobs) {
 
 ReportSection Comparison(const v1::CompareResponse& comparison) {
   ReportSection section{.title = "Measured"};
-  section.parts.emplace_back(ComparisonTable(RowsOf(comparison, false)));
+  section.parts.emplace_back(ComparisonTable(WithoutTexts(RowsOf(comparison, false))));
   for (const std::string& note : NotesOf(comparison)) section.parts.emplace_back(Paragraph{note});
+  return section;
+}
+
+// Whose lines a table would not keep.
+ReportSection Texts(const v1::CompareResponse& comparison) {
+  ReportSection section{.title = "Texts"};
+  for (const ComparedPrompt& prompt : PromptsOf(comparison)) {
+    section.parts.emplace_back(Paragraph{"Prompt"});
+    section.parts.emplace_back(Verbatim{prompt.prompt});
+    for (const ComparedText& said : prompt.texts) {
+      section.parts.emplace_back(Paragraph{said.of});
+      section.parts.emplace_back(Verbatim{said.text});
+    }
+  }
   return section;
 }
 
@@ -186,6 +196,7 @@ Report ReportOn(const RunFacts& facts) {
                      Comparison(facts.comparison),
                      std::move(curves),
                      Foresight(jobs),
+                     Texts(facts.comparison),
                      Environment(jobs),
                      Again(jobs),
                      Origin("trainctl report", facts.origin)};
@@ -197,7 +208,7 @@ Report ReportOn(const v1::CompareResponse& comparison, const std::string& origin
   for (const v1::ComparedJob& job : comparison.jobs())
     names.push_back(job.name() + " (" + job.id() + ")");
   return {.title = Join(names, ", "),
-          .sections = {Changes(comparison), Comparison(comparison),
+          .sections = {Changes(comparison), Comparison(comparison), Texts(comparison),
                        Origin("trainctl compare", origin)}};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -69,12 +70,16 @@ v1::CompareResponse WithoutTexts(const v1::CompareResponse& response) {
   return rest;
 }
 
-std::string ComparedTexts(const v1::CompareResponse& response, const std::vector<int>& places,
-                          const TableLayout& layout) {
-  std::string text;
+std::vector<ComparedPrompt> PromptsOf(const v1::CompareResponse& response,
+                                      std::vector<int> places) {
+  if (places.empty()) {
+    places.resize(static_cast<size_t>(response.jobs_size()));
+    std::iota(places.begin(), places.end(), 0);
+  }
+  std::vector<ComparedPrompt> prompts;
   const auto& rows = response.rows();
   for (auto row = std::find_if(rows.begin(), rows.end(), IsOfTexts); row != rows.end();) {
-    text += Prompt(row->label(), layout);
+    ComparedPrompt& prompt = prompts.emplace_back(ComparedPrompt{.prompt = row->label()});
     const auto next = std::find_if(row, rows.end(), [&](const v1::CompareRow& other) {
       return !IsOfTexts(other) || other.label() != row->label();
     });
@@ -84,10 +89,20 @@ std::string ComparedTexts(const v1::CompareResponse& response, const std::vector
         const v1::CompareValue& value = own->values(i);
         if (!value.has_text() || value.note() == told) continue;
         told = value.note();
-        text += Entry(HeadingOf(response.jobs(i), 0) + ", " + told, value.text(), layout);
+        prompt.texts.push_back({HeadingOf(response.jobs(i), 0) + ", " + told, value.text()});
       }
     }
     row = next;
+  }
+  return prompts;
+}
+
+std::string ComparedTexts(const v1::CompareResponse& response, const std::vector<int>& places,
+                          const TableLayout& layout) {
+  std::string text;
+  for (const ComparedPrompt& prompt : PromptsOf(response, places)) {
+    text += Prompt(prompt.prompt, layout);
+    for (const ComparedText& said : prompt.texts) text += Entry(said.of, said.text, layout);
   }
   return text.empty() ? "" : "texts\n" + text + "\n";
 }

@@ -18,7 +18,19 @@ std::string TextStepsText(const v1::JobDetail& detail);
 
 // The comparison without the rows of texts, which are too long for a table.
 v1::CompareResponse WithoutTexts(const v1::CompareResponse& response);
-// Those rows: under each prompt each job's texts. "": there are none. places: the jobs in order.
+
+struct ComparedText {
+  std::string of;  // "full (j1), step 40"
+  std::string text;
+};
+struct ComparedPrompt {
+  std::string prompt;
+  std::vector<ComparedText> texts;  // by job; of each the first evaluation's and the last one's
+};
+// Those rows. places: the jobs in order; none: as they come.
+std::vector<ComparedPrompt> PromptsOf(const v1::CompareResponse& response,
+                                      std::vector<int> places = {});
+// The same for a terminal. "": there are none.
 std::string ComparedTexts(const v1::CompareResponse& response, const std::vector<int>& places,
                           const TableLayout& layout);
 

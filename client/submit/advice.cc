@@ -15,6 +15,7 @@
 #include "common/base/size.h"
 #include "common/estimate/micro_batch_choice.h"
 #include "common/job/job_json.h"
+#include "common/record/way_record.h"
 
 namespace trainctl::client {
 namespace {
@@ -130,26 +131,6 @@ std::string EnergyRemark(const Advice& advice) {
                    " has ended yet that measured power.\n";
 }
 
-// As it is after the backward. Other is all else at the peak: those of the device sum to it.
-int64_t HeldBytes(const advice::Way& way, const job::MemoryKind& kind, job::DeviceKind device) {
-  const job::MemoryByKind& held =
-      way.memory.phases[static_cast<size_t>(job::Phase::kAfterBackward)];
-  if (kind.bytes != &job::MemoryByKind::other) return held.*kind.bytes;
-  const int64_t host = device == job::DeviceKind::kCpu ? held.optimizer_cpu : 0;
-  return std::max<int64_t>(0, way.peak_bytes() - held.params - held.grads - held.optimizer - host);
-}
-
-// The kinds that some way has.
-std::vector<job::MemoryKind> KindsOf(const std::vector<advice::Way>& ways, job::DeviceKind device) {
-  std::vector<job::MemoryKind> kinds;
-  for (const job::MemoryKind& kind : job::kMemoryKinds) {
-    const bool is_there = std::ranges::any_of(
-        ways, [&](const advice::Way& way) { return HeldBytes(way, kind, device) > 0; });
-    if (kind.is_part && is_there) kinds.push_back(kind);
-  }
-  return kinds;
-}
-
 // "OPTIMIZER (HOST)".
 std::string HeaderOf(const job::MemoryKind& kind) {
   std::string header(kind.label);
@@ -173,24 +154,7 @@ std::string ChangesText(const std::string& overrides) {
 }
 
 Json Record(const Advice& advice, const Line& line) {
-  const advice::Way& way = line.way;
-  const std::optional<double> energy = way.energy_joules();
-  const job::TimeEstimate* ran = way.of_runs();
-  const bool by_rates = way.time && way.time->earlier_runs == 0;
-  Json record = {{"overrides", line.overrides},
-                 {"devices", way.job.devices},
-                 {"total_seconds", way.time ? Json(way.time->total_seconds) : Json(nullptr)},
-                 {"step_seconds", way.time ? Json(way.time->step_seconds) : Json(nullptr)},
-                 {"energy_joules", energy ? Json(*energy) : Json(nullptr)},
-                 {"time_from", advice::SourceOfTime(way)},
-                 {"rates_factor", by_rates ? Json(way.rates_factor) : Json(nullptr)},
-                 {"measured_total_seconds", ran ? Json(ran->total_seconds) : Json(nullptr)},
-                 {"measured_step_seconds", ran ? Json(ran->step_seconds) : Json(nullptr)},
-                 {"earlier_runs", way.time ? Json(ran ? ran->earlier_runs : 0) : Json(nullptr)},
-                 {"disturbed", way.time ? Json(ran && ran->disturbed) : Json(nullptr)},
-                 {"peak_allocated_bytes", way.peak_bytes()},
-                 {"limit_bytes", way.limit_bytes},
-                 {"memory", Json::parse(job::ToJson(way.memory))}};
+  Json record = record::WayRecord(advice.job, line.way);
   if (advice.price_per_device_hour)
     record["price"] = line.price ? Json(*line.price) : Json(nullptr);
   return record;
@@ -203,7 +167,7 @@ void AddRow(const Advice& advice, const Line& line, Style style, TextTable* tabl
       way.time ? FormatWithUnit(way.time->step_seconds, "s") : "–",
       base::FormatBytes(way.peak_bytes())};
   for (const job::MemoryKind& kind : advice.kinds)
-    cells.emplace_back(base::FormatBytes(HeldBytes(way, kind, advice.device_kind)));
+    cells.emplace_back(base::FormatBytes(record::HeldBytes(way, kind, advice.device_kind)));
   cells.emplace_back(std::to_string(way.job.devices));
   cells.emplace_back(EnergyText(way.energy_joules()));
   if (advice.price_per_device_hour) cells.emplace_back(PriceText(line.price));
@@ -301,7 +265,7 @@ base::Result<Advice> Advise(Context& context, const job::JobSpec& asked,
   if (options.by_kind) {
     std::vector<advice::Way> rows = advice.shown;
     rows.push_back(advice.ways.asked);
-    advice.kinds = KindsOf(rows, advice.device_kind);
+    advice.kinds = record::KindsOf(rows, advice.device_kind);
   }
   return advice;
 }

@@ -36,12 +36,11 @@ struct Advice {
   std::vector<job::MemoryKind> kinds;  // that have columns
 };
 
-// Asks for devices, the model's inspection and earlier runs. The devices are GPUs where there are
-// any, else CPU slots; of several models those with most memory; of hosts whose rules let the job
-// run; of its lease; none that is lost, faulty or drained. No way has more of them than policy lets
-// the user have at once. kUnavailable: the site is not known, or
-// nobody could inspect. kInvalid: no device is left that meets the job's constraints; its lease is
-// none of the site's; its batches are indivisible.
+// Asks for devices, the model's inspection and earlier runs. The devices are those of
+// advice::ChooseDevices: of hosts whose rules let the job run; of its lease; none that is lost,
+// faulty or drained. No way has more of them than policy lets the user have at once. kUnavailable:
+// the site is not known, or nobody could inspect. kInvalid: no device is left that meets the job's
+// constraints; its lease is none of the site's; its batches are indivisible.
 base::Result<Advice> Advise(Context& context, const job::JobSpec& job,
                             const AdviceOptions& options);
 

@@ -22,11 +22,22 @@ struct LabRun {
   std::vector<std::string> changed;  // DifferencesFromLab
 };
 
-// It ended as the lab expects.
+// It ended as the lab expects, with the lab's settings.
 bool IsDone(const LabRun& run);
 
+// Of one user.
+struct LabProgress {
+  int64_t experiments = 0, done = 0;
+  int64_t done_otherwise = 0;  // ended as the lab expects, with other settings
+
+  void Add(const LabRun& run);
+};
+// "3 of 4 done, 1 with other settings".
+std::string ProgressText(const LabProgress& progress);
+
 // For each user all experiments, both in their order. A run is one of a job with the experiment's
-// name. No users: all who have run one, by name. Errors are the coordinator's.
+// name. No users: all who have run one, by name. kExhausted: there are more of one experiment (and
+// user, where there are) than the coordinator tells of. Other errors are the coordinator's.
 base::Result<std::vector<LabRun>> FindLabRuns(Api& api,
                                               const std::vector<job::JobSpec>& experiments,
                                               std::vector<std::string> users);

@@ -67,16 +67,12 @@ const LabRun* RunOf(const LabRunsByName& own, const std::string& experiment) {
   return run == own.end() || !run->second.job ? nullptr : &run->second;
 }
 
-bool Done(const LabRun* run) { return run != nullptr && IsDone(*run); }
-
 // "SUCCEEDED (j12)"; of a lab "2 of 4 done".
 TextCell OwnCell(const Recipe& recipe, const LabRunsByName& own) {
   if (recipe.jobs.size() > 1) {
-    const auto done = std::ranges::count_if(
-        recipe.jobs, [&own](const job::JobSpec& job) { return Done(RunOf(own, job.name)); });
-    return done == 0 ? TextCell()
-                     : TextCell(std::to_string(done) + " of " + std::to_string(recipe.jobs.size()) +
-                                " done");
+    const LabProgress progress = ProgressOf(recipe.jobs, own);
+    return progress.done + progress.done_otherwise == 0 ? TextCell()
+                                                        : TextCell(ProgressText(progress));
   }
   const LabRun* run = RunOf(own, recipe.jobs.front().name);
   if (run == nullptr) return {};
@@ -87,7 +83,7 @@ TextCell OwnCell(const Recipe& recipe, const LabRunsByName& own) {
 }
 
 void AddOwn(const LabRun* run, Json* record) {
-  (*record)["done"] = Done(run);
+  (*record)["done"] = run != nullptr && IsDone(*run);
   (*record)["job"] = run == nullptr ? Json() : Json(run->job->id());
   (*record)["changed"] = run == nullptr ? Json::array() : Json(run->changed);
 }
@@ -136,6 +132,15 @@ std::vector<TextColumn> ColumnsWith(const std::vector<TextColumn>& more) {
 }
 
 }  // namespace
+
+LabProgress ProgressOf(const std::vector<job::JobSpec>& jobs, const LabRunsByName& own) {
+  LabProgress progress;
+  for (const job::JobSpec& job : jobs) {
+    const auto run = own.find(job.name);
+    progress.Add(run == own.end() ? LabRun() : run->second);
+  }
+  return progress;
+}
 
 Listing ListRecipes(const std::vector<Recipe>& recipes, const LabRunsByName& own) {
   const bool has_own =

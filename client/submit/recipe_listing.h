@@ -15,6 +15,8 @@ namespace trainctl::client {
 
 using LabRunsByName = std::map<std::string, LabRun>;  // of one user, by experiment
 
+LabProgress ProgressOf(const std::vector<job::JobSpec>& jobs, const LabRunsByName& own);
+
 // Without a run of theirs there is no column for them.
 Listing ListRecipes(const std::vector<Recipe>& recipes, const LabRunsByName& own);
 

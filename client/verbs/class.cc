@@ -77,8 +77,8 @@ class Class : public Verb {
     arguments.Remark(
         "A line for each user and experiment, run or not; -o csv is for a grade book. A run is of "
         "a job with the experiment's name.\n"
-        "Of several it is the newest that ended as it should with the lab's settings; else one "
-        "with others, which CHANGED tells.\n"
+        "Of several it is the newest that ended as it should with the lab's settings, which alone "
+        "is done; else one with others, which CHANGED tells.\n"
         "×REF: the number, divided by the reference's. S/STEP is the median; of time, tokens/s and "
         "losses there is a ratio only where both trained as many samples.\n"
         "†: none of time, S/STEP and tokens/s, for the run was on another device than the "
@@ -307,16 +307,16 @@ class Class : public Verb {
     Say(context, WrapLines(text, context.surroundings.out_terminal.layout.width));
   }
 
-  // "anna: 3 of 4 done; remains: lora-8"
+  // "anna: 2 of 4 done, 1 with other settings; remains: full, lora-8"
   static void SayProgress(Context& context, const std::vector<LabRun>& runs) {
     for (size_t begin = 0, end = 0; begin < runs.size(); begin = end) {
+      LabProgress progress;
       std::vector<std::string> remaining;
       for (; end < runs.size() && runs[end].user == runs[begin].user; ++end) {
+        progress.Add(runs[end]);
         if (!IsDone(runs[end])) remaining.push_back(runs[end].experiment);
       }
-      Say(context, (begin == 0 ? "\n" : "") + runs[begin].user + ": " +
-                       std::to_string(end - begin - remaining.size()) + " of " +
-                       std::to_string(end - begin) + " done" +
+      Say(context, (begin == 0 ? "\n" : "") + runs[begin].user + ": " + ProgressText(progress) +
                        (remaining.empty() ? "" : "; remains: " + Join(remaining, ", ")) + "\n");
     }
   }

@@ -7,6 +7,7 @@
 #include "client/exit_code.h"
 #include "client/files/lab_file_text.h"
 #include "client/new_file.h"
+#include "client/shipped_files.h"
 #include "client/show/format.h"
 #include "client/submit/lab_time.h"
 #include "client/submit/recipe_folder.h"
@@ -164,9 +165,8 @@ class Recipes : public Verb {
     const int code = Print(context, ListExperiments(recipe, own, times, refused));
     if (const std::string& its_own = recipe.jobs.front().notes; !its_own.empty())
       Say(context, "\n" + WrapLines(its_own, context.surroundings.out_terminal.layout.width));
-    const size_t done = recipe.jobs.size() - remaining.jobs.size();
-    Say(context, "\n" + std::to_string(done) + " of " + std::to_string(recipe.jobs.size()) +
-                     " done" + (all.empty() ? "" : "; what remains: " + all) + "\n");
+    Say(context, "\n" + ProgressText(ProgressOf(recipe.jobs, own)) +
+                     (all.empty() ? "" : "; what remains: " + all) + "\n");
     return code;
   }
 
@@ -192,7 +192,7 @@ class Recipes : public Verb {
   }
 
   // The recipes come with rows and with models' shapes; SmolLM2-135M's weights are made by a script
-  // of the checkout. Its place may still be there on the workers' hosts.
+  // that comes with them. Its place may still be there on the workers' hosts.
   static void NoteMissingModels(Context& context, const JobFile& file) {
     std::set<std::string> missing;
     std::error_code error;
@@ -205,8 +205,9 @@ class Recipes : public Verb {
       context.err << "note: the recipe's model is not on this machine: " << path
                   << "; where the workers lack it too, name another with --model.path DIR";
       if (std::filesystem::exists(tiny, error)) context.err << ", such as " << tiny;
-      if (path.ends_with("/SmolLM2-135M"))
-        context.err << "; deploy/example_model DIR, in a checkout of trainctl, makes SmolLM2-135M";
+      const base::Result<std::string> script = FindShipped(context.surroundings, "example_model");
+      if (path.ends_with("/SmolLM2-135M") && script.ok())
+        context.err << "; " << *script << " DIR makes SmolLM2-135M";
       context.err << std::endl;
     }
   }

@@ -1,11 +1,13 @@
 #include "common/advice/device_choice.h"
 #include "common/base/plural.h"
+#include "common/base/size.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace trainctl::advice {
 
@@ -81,12 +83,20 @@ Places OnOpenHosts(const std::vector<OfferedDevice>& site, const Places& places,
   return open;
 }
 
+using Model = std::tuple<bool, int64_t, std::string>;  // a GPU, its memory, its name
+
+std::string OfAnotherModel(const Model& model) {
+  const auto& [is_gpu, memory, name] = model;
+  if (!is_gpu) return name + ": another model";
+  return name + " (" + base::FormatBytes(memory) +
+         "): another model; resources.constraints \"gpu.name\": \"=" + name + "\" names it";
+}
+
 }  // namespace
 
 base::Result<DeviceChoice> ChooseDevices(const job::JobSpec& job,
                                          const std::vector<OfferedDevice>& site) {
-  using Key = std::tuple<bool, int64_t, std::string>;  // a GPU, its memory, its name
-  std::map<Key, std::vector<size_t>> groups;
+  std::map<Model, Places> groups;
   std::string reason = "no worker has registered";
   DeviceChoice choice;
   const Places meeting = MeetingConstraints(job, site, &reason);
@@ -102,10 +112,15 @@ base::Result<DeviceChoice> ChooseDevices(const job::JobSpec& job,
     if (!choice.left_out.empty()) reason = LeftOutText(choice.left_out);
     return base::Error{base::Code::kInvalid, "no device of this site can run the job: " + reason};
   }
-  const auto size_of = [](const auto& group) {
-    return std::pair(std::get<bool>(group.first), std::get<int64_t>(group.first));
+  const auto rank_of = [&job](const auto& group) {
+    const auto& [is_gpu, memory, name] = group.first;
+    return std::tuple(std::ssize(group.second) >= job.devices, is_gpu, memory);
   };
-  choice.places = std::ranges::max_element(groups, {}, size_of)->second;
+  const auto chosen = std::ranges::max_element(groups, {}, rank_of);
+  for (const auto& [model, places] : groups) {
+    if (model != chosen->first) choice.left_out[OfAnotherModel(model)] = std::ssize(places);
+  }
+  choice.places = std::move(chosen->second);
   return choice;
 }
 

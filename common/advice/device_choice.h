@@ -24,8 +24,8 @@ struct OfferedDevice {
 
 struct DeviceChoice {
   std::vector<size_t> places;  // in the site
-  // Devices that meet the constraints, by why the job can't have them: "LOST", "not on beta and 2
-  // other hosts: jobs of bob …".
+  // Devices that meet the constraints, by why the ways are not of them: "LOST", "not on beta and 2
+  // other hosts: jobs of bob …", "NVIDIA A100 (80.00 GiB): another model; …".
   std::map<std::string, int64_t> left_out;
 };
 
@@ -43,8 +43,9 @@ std::string LeftOutText(const std::map<std::string, int64_t>& left_out);
 // tried.
 bool IsClosed(const base::Status& verdict, bool another_admits);
 
-// The equal devices that the job may use: GPUs where there are any, else CPU slots; of several
-// models those with most memory. kInvalid: none meets the job's constraints and is there for it.
+// The equal devices that the job may use: of a model of which there are as many as it asks for,
+// where there is one. Of those GPUs, else CPU slots; of several models the one with most memory.
+// kInvalid: none meets the job's constraints and is there for it.
 base::Result<DeviceChoice> ChooseDevices(const job::JobSpec& job,
                                          const std::vector<OfferedDevice>& site);
 

@@ -89,7 +89,7 @@ enum class Better { kLower, kHigher, kNeither };
 struct Chart {
   int place = 0;                       // on the page, from 1; 0: it is not drawn there
   std::string_view title = {};         // for people
-  Phase phase = Phase::kAfterForward;  // of points that have one: whose are drawn
+  Phase phase = Phase::kAfterForward;  // of points that have one: whose are drawn there
 };
 
 struct MetricInfo {

@@ -88,6 +88,7 @@ base::Result<JobAdvice> AdviseJob(store::Reader& reader, const AdvisedSite& site
   const std::vector<job::SiteDevice>& equal = devices->equal;
   JobAdvice advice{.job = row.spec,
                    .device_name = equal.front().name,
+                   .device_kind = equal.front().kind,
                    .devices = std::ssize(equal),
                    .devices_left_out = devices->left_out};
   base::Result<advice::Ways> ways = advice::FindWays({row.spec,

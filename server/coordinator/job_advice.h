@@ -32,6 +32,7 @@ AdvisedSite AdvisedSiteOf(const core::State& state);  // on the loop
 struct JobAdvice {
   job::JobSpec job;
   std::string device_name;
+  job::DeviceKind device_kind = job::DeviceKind::kCpu;
   int64_t devices = 0;                              // of that name
   std::map<std::string, int64_t> devices_left_out;  // advice/device_choice.h
   advice::Ways ways;

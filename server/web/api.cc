@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/utf8.h"
+#include "common/job/question.h"
 #include "common/record/comparison_record.h"
 #include "common/record/detail_record.h"
 #include "common/record/document.h"
@@ -246,10 +247,14 @@ void Api::Group(const Request& request, Answer answer) {
         return Found{std::move(*group), std::move(*jobs)};
       },
       [this](Found found) {
+        std::vector<const job::JobSpec*> specs;
+        for (const store::StoredJob& job : found.jobs) specs.push_back(&job.row.spec);
+        const std::vector<std::string> questions = job::QuestionsOf(specs);
         Json document = SiteDocument(views::EncodeList(parts_.coordinator, std::move(found.jobs)));
         document.erase("workers");
         document["group"] = base::ToString(found.group.group);
         document["group_name"] = found.group.group_name;
+        document["questions"] = questions;
         return Document(document);
       });
 }

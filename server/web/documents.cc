@@ -8,27 +8,29 @@
 
 #include "common/rank/metric.h"
 #include "common/record/memory_record.h"
+#include "common/record/way_record.h"
 
 namespace trainctl::web {
 namespace {
 
 using record::Json;
 
-Json WayRecord(const job::JobSpec& job, const advice::Way& way) {
-  const auto of_time = [&way](auto member) {
-    return way.time ? Json(*way.time.*member) : Json(nullptr);
-  };
-  const std::optional<double> energy = way.energy_joules();
-  const job::TimeEstimate* ran = way.of_runs();
-  return {{"overrides", advice::OverridesOf(job, way)},
-          {"devices", way.job.devices},
-          {"total_seconds", of_time(&job::TimeEstimate::total_seconds)},
-          {"step_seconds", of_time(&job::TimeEstimate::step_seconds)},
-          {"energy_joules", energy ? Json(*energy) : Json(nullptr)},
-          {"time_from", advice::SourceOfTime(way)},
-          {"earlier_runs", way.time ? Json(ran ? ran->earlier_runs : 0) : Json(nullptr)},
-          {"disturbed", way.time ? Json(ran && ran->disturbed) : Json(nullptr)},
-          {"peak_allocated_bytes", way.peak_bytes()}};
+// With the peak by kind, as `trainctl advise --by-kind` has it.
+Json WayDocument(const coordinator::JobAdvice& advice, const advice::Way& way) {
+  Json document = record::WayRecord(advice.job, way);
+  Json& kinds = document["peak_by_kind"] = Json::array();
+  for (const job::MemoryKind& kind : record::KindsOf({way}, advice.device_kind)) {
+    kinds.push_back({{"kind", kind.name},
+                     {"label", kind.label},
+                     {"bytes", record::HeldBytes(way, kind, advice.device_kind)}});
+  }
+  return document;
+}
+
+Json ExclusionRecord(const advice::Exclusion& exclusion) {
+  Json record = {{"reason", exclusion.reason}, {"ways", exclusion.ways}};
+  if (exclusion.least_peak_bytes) record["least_peak_bytes"] = *exclusion.least_peak_bytes;
+  return record;
 }
 
 std::optional<int64_t> SmallestDevice(const v1::JobView& view, const v1::WorkersResponse& site) {
@@ -61,19 +63,22 @@ std::vector<std::vector<const job::MetricInfo*>> Charts() {
 
 Json AdviceDocument(const coordinator::JobAdvice& advice) {
   Json front = Json::array(), fitting = Json::array(), excluded = Json::array();
-  for (const advice::Way& way : advice.front) front.push_back(WayRecord(advice.job, way));
+  for (const advice::Way& way : advice.front) front.push_back(WayDocument(advice, way));
   for (const advice::Way& way : advice.ways.fitting) {
     if (way.time) fitting.push_back({way.time->total_seconds, way.peak_bytes(), way.is_measured()});
   }
   for (const advice::Exclusion& exclusion : advice.ways.excluded)
-    excluded.push_back({{"reason", exclusion.reason}, {"ways", exclusion.ways}});
+    excluded.push_back(ExclusionRecord(exclusion));
+  Json asked = WayDocument(advice, advice.ways.asked);
+  const std::string& refused = advice.ways.asked_refused;
+  asked["refused"] = refused.empty() ? Json(nullptr) : Json(refused);
   return {{"name", advice.job.name},
           {"device", advice.device_name},
           {"devices", advice.devices},
           {"devices_left_out", advice.devices_left_out},
           {"considered", advice.ways.considered},
           {"limit_bytes", advice.ways.asked.limit_bytes},
-          {"asked", WayRecord(advice.job, advice.ways.asked)},
+          {"asked", std::move(asked)},
           {"front", std::move(front)},
           {"fitting", std::move(fitting)},
           {"excluded", std::move(excluded)}};

@@ -10,10 +10,9 @@ namespace trainctl::web {
 
 // {"name", "device", "devices", "devices_left_out": {why: number}, "considered", "limit_bytes",
 // "asked": way, "front": [way], "fitting": [[seconds, bytes, measured]],
-// "excluded": [{"reason", "ways"}]}. A way is {"overrides", "devices", "total_seconds",
-// "step_seconds", "energy_joules", "time_from", "earlier_runs", "disturbed",
-// "peak_allocated_bytes"}; its times and its energy are null where they are not known. time_from:
-// in words (advice/way.h). earlier_runs: of the way, disturbed ones too.
+// "excluded": [{"reason", "ways", "least_peak_bytes" where that is known}]}. A way is a WayRecord
+// with "peak_by_kind": [{"kind", "label", "bytes"}]. The one asked has "refused" too: why it can't
+// be taken, or null.
 record::Json AdviceDocument(const coordinator::JobAdvice& advice);
 
 // {"rows", "limit_bytes"}: a row is a MemoryRecord with "label" and "is_part" of its kind. The

@@ -64,6 +64,38 @@ TEST_F(AdviseTest, OffersNoWayWhoseDevicesAreNotLinkedAsTheJobAsks) {
   EXPECT_EQ(most(), 2);
 }
 
+// As submit places it: on equal devices, of whichever model there are enough of.
+TEST_F(AdviseTest, OfSeveralModelsItIsTheLargestWithAsManyDevicesAsTheJobAsksFor) {
+  for (const char* name : {"beta/0", "beta/1", "beta/2", "beta/3"}) {
+    v1::WorkerView& worker = coordinator_.workers.emplace_back(coordinator_.workers[0]);
+    worker.set_name(name);
+    worker.set_host("beta");
+    worker.mutable_device()->set_name("NVIDIA A100");
+    worker.mutable_device()->set_memory_bytes(int64_t{80} << 30);
+  }
+  const auto why = [](const std::string& model) {
+    return "another model; resources.constraints \"gpu.name\": \"=" + model + "\" names it";
+  };
+  const std::string why_not_h200 = "NVIDIA H200 (139.00 GiB): " + why("NVIDIA H200");
+  const Json of_four = Ways({"advise", File(), "--devices", "4"});
+  EXPECT_EQ(of_four["device"], "NVIDIA A100");
+  EXPECT_EQ(of_four["devices"], 4);
+  EXPECT_EQ(of_four["as_asked"]["refused"], nullptr);
+  EXPECT_EQ(DevicesLeftOut(of_four), Json({{why_not_h200, 2}}));
+  EXPECT_THAT(Trainctl({"advise", File(), "--devices", "4"}).out,
+              HasSubstr("\nLeft out, 2 devices: " + why_not_h200 + ".\n"));
+  const Json of_two = Ways({"advise", File(), "--devices", "2"});
+  EXPECT_EQ(of_two["device"], "NVIDIA H200");
+  EXPECT_EQ(DevicesLeftOut(of_two), Json({{"NVIDIA A100 (80.00 GiB): " + why("NVIDIA A100"), 4}}));
+  const Json named = Ways({"advise", File(), "--devices", "2", "--resources.constraints",
+                           R"({"gpu.name": "=NVIDIA A100"})"});
+  EXPECT_EQ(named["device"], "NVIDIA A100");
+  EXPECT_EQ(DevicesLeftOut(named), Json::object());
+  const std::vector<std::string> too_many = {
+      "advise", File(), "--devices", "8", "--train.global_batch_size", "16"};
+  EXPECT_EQ(Ways(too_many)["as_asked"]["refused"], "it needs 8 devices, and there are 2");
+}
+
 TEST_F(AdviseTest, DevicesThatTheJobCannotHaveAreNotCounted) {
   for (const char* state : {"LOST", "BAD", "SUSPECT", "DRAINED"}) {
     coordinator_.workers[1].set_state(state);

@@ -242,15 +242,21 @@ TEST_F(RecipesTest, ARecipeWhoseModelIsNotHereSaysHowToNameAnother) {
       R"({"version": 1, "model": {"path": "../models/SmolLM2-135M"}, "data": {"path": "d"},
  "train": {"global_batch_size": 4, "micro_batch_size": 4}})");
   const std::string recipes = folder_ / "recipes";
+  const std::string script =
+      folder_.Write("share/trainctl/example_model", "#!/usr/bin/env python3");
+  surroundings_.program_directory = folder_ / "bin";
   const Ended ended = Trainctl({"recipes", "submit", "first", "--dir", recipes});
   for (const std::string& words : {"is not on this machine: " + (folder_ / "models/SmolLM2-135M"),
                                    "--model.path DIR, such as " + (folder_ / "models/tiny"),
-                                   std::string("deploy/example_model DIR")}) {
+                                   script + " DIR makes SmolLM2-135M"}) {
     EXPECT_NE(ended.err.find(words), std::string::npos) << words << "\n" << ended.err;
   }
   const Ended named = Trainctl(
       {"recipes", "submit", "first", "--dir", recipes, "--model.path", folder_ / "models/tiny"});
   EXPECT_EQ(named.err.find("is not on this machine"), std::string::npos) << named.err;
+  std::filesystem::remove(script);
+  const Ended without = Trainctl({"recipes", "submit", "first", "--dir", recipes});
+  EXPECT_EQ(without.err.find("example_model"), std::string::npos) << without.err;
 }
 
 TEST_F(RecipesTest, AnUnknownIdOrActionIsRefused) {

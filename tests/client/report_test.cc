@@ -103,6 +103,30 @@ TEST_F(ReportTest, TheEnvironmentHasTheRevisionsOfModelsOfTheHub) {
   EXPECT_NE(page.find("<td>c1899de</td>"), std::string::npos) << page;
 }
 
+TEST_F(ReportTest, TextsKeepTheirLinesInASectionOfTheirOwn) {
+  for (const std::string which : {"first", "last"}) {
+    v1::CompareRow& row = AddRow("texts", "text_" + which + ".0");
+    row.set_label("Tell <me>\na tale");
+    v1::CompareValue& value = *row.mutable_values(0);
+    value.set_text(which + " line\n  & the\x1b next");
+    value.set_note(which == "first" ? "step 10" : "step 20");
+  }
+  const std::string page = Written("report.html");
+  const std::string wanted =
+      "<h2>Texts</h2>\n<p>Prompt</p>\n<pre>\nTell &lt;me&gt;\na tale</pre>\n"
+      "<p>full (j1), step 10</p>\n<pre>\nfirst line\n  &amp; the\\u001b next</pre>\n"
+      "<p>full (j1), step 20</p>\n<pre>\nlast line\n";
+  EXPECT_NE(page.find(wanted), std::string::npos) << page;
+  EXPECT_EQ(page.find("<td>Tell"), std::string::npos) << "it is no cell";
+  const std::string text = Written("report.md");
+  EXPECT_NE(text.find("\n## Texts\n\nPrompt\n\n```\nTell <me>\na tale\n```\n\nfull (j1), step 10\n"
+                      "\n```\nfirst line\n  & the\\u001b next\n```\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(Trainctl({"compare", "j1", "j2", "-o", folder_ / "compared.html"}).code, 0);
+  EXPECT_NE(folder_.Read("compared.html").find("<h2>Texts</h2>"), std::string::npos);
+}
+
 TEST_F(ReportTest, MarkdownSaysTheSame) {
   const std::string text = Written("report.md");
   for (const char* part : {"# my-lab (g1)\n", "## What was changed\n", "| lora.r | none | 8 |",

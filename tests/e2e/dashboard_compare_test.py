@@ -145,6 +145,28 @@ class DashboardCompareTest(DashboardCase):
         )
         self.expect_no_faults()
 
+    def test_memory_is_drawn_at_the_phase_where_its_kind_is_largest(self):
+        """DDP has gradients after the backward alone; a fused step that accumulates only before."""
+        of_ddp = self.finished(tiny_job(devices=2, strategy="ddp"))
+        jobs = [self.lab()[1][0], of_ddp]
+        for metric, when in (
+            ("memory_grads_bytes", ["after forward", "after backward"]),
+            ("memory_other_bytes", ["after forward"]),
+        ):
+            [row] = [row for row in self.json("compare", *jobs)["rows"] if row["key"] == metric]
+            labels = self.labels_of_curves(jobs, metric, 2)
+            self.skip_without_charts()
+            title, peaks = self.browser.run(
+                CHART + "const lines = chartOf('#curves').data.datasets;"
+                "return [document.querySelector('#curves figcaption b').textContent,"
+                " lines.map((line) => Math.max(...line.data.map(({y}) => y)))]"
+            )
+            self.assertEqual(peaks, row["values"])
+            self.assertEqual(title, f"{row['label']}, {' or '.join(when)}")
+            if len(when) > 1:
+                self.assertEqual([label.split(", ")[-1] for label in labels], when)
+        self.expect_no_faults()
+
     def test_times_are_of_the_whole_run_whatever_steps_are_shown(self):
         _, jobs = self.lab()
         asked = f"{self.address}compare?job={jobs[0]}&job={jobs[1]}&axis=time"
@@ -195,39 +217,39 @@ class DashboardCompareTest(DashboardCase):
         group, jobs = self.lab()
         rows = self.json("compare", *jobs)["rows"]
         known = [self.described(job) for job in jobs]
-        for name, read in (("lab.html", self.tables_of_page), ("lab.md", self.tables_of_markdown)):
+        said = ["<b>Once", *(one["text"] for job in known for one in job["continuations"])]
+        for name, read in (("lab.html", self.read_page), ("lab.md", self.read_markdown)):
             with self.subTest(name):
                 path = self.dir / name
                 result = self.trainctl("report", group, "-o", path)
                 self.assertEqual(result.returncode, 0, result.stderr)
-                tables = read(path)
+                tables, texts = read(path)
                 self.expect_numbers_of_compare(tables, rows)
                 self.expect_numbers_of_describe(tables, known)
-                texts = [row[1:] for table in tables for row in table if row[0] == "<b>Once"]
-                said = zip(*(one["continuations"] for one in known), strict=True)
-                self.assertEqual(
-                    texts, [[f"{one['text']} (step {one['step']})" for one in two] for two in said]
-                )
+                begin = texts.index(said[0])
+                self.assertEqual(texts[begin : begin + len(said)], said)
         self.expect_no_faults()
 
-    def tables_of_page(self, path):
+    def read_page(self, path):
+        """Its tables, and what stands as it was written."""
         self.browser.open(path.as_uri())
         self.assertIn("Does a larger batch pay?", self.browser.text("body"))
         return self.browser.run(
-            "return [...document.querySelectorAll('table')].map((table) => [...table.rows].map("
-            "(row) => [...row.cells].map((cell) => cell.textContent)))"
+            "return [[...document.querySelectorAll('table')].map((table) => [...table.rows].map("
+            "(row) => [...row.cells].map((cell) => cell.textContent))),"
+            " [...document.querySelectorAll('pre')].map((one) => one.textContent)]"
         )
 
-    def tables_of_markdown(self, path):
-        tables, inside = [], False
-        for line in path.read_text().splitlines():
+    def read_markdown(self, path):
+        text, tables, inside = path.read_text(), [], False
+        for line in text.splitlines():
             if is_row := line.startswith("| "):
                 if not inside:
                     tables.append([])
                 cells = re.sub(r"\\([^\w\s])", r"\1", line.strip("| ")).split(" | ")
                 tables[-1].append(cells)
             inside = is_row or line.startswith("|--")
-        return tables
+        return tables, re.findall(r"^```\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
 
     def expect_number(self, text, value, unit):
         """The text is that number, as far as its digits go."""
@@ -268,6 +290,7 @@ class DashboardCompareTest(DashboardCase):
         text = self.browser.text("#experiments")
         for part in ("two", "<b>four", "train.micro_batch_size 4", "SUCCEEDED", "20 of 20"):
             self.assertIn(part, text)
+        self.assertEqual(self.browser.text("#question"), "Does a larger batch pay?")
         self.keep_picture("lab")
         self.browser.run("document.querySelector('#compare').click()")
         self.browser.wait("return location.pathname === '/compare'")

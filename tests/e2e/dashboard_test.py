@@ -2,7 +2,6 @@
 
 import datetime
 import json
-import shlex
 import unittest
 
 from cluster import endless_job, tiny_job
@@ -407,28 +406,6 @@ class DashboardTest(DashboardCase):
         steps = self.drag_over_curves()
         self.browser.wait(f"{count} !== '{STEPS}'")
         self.assertEqual(self.browser.run(count), str(steps[1] - steps[0] + 1))
-        self.expect_no_faults()
-
-    def test_other_ways_to_run_a_job_are_those_of_advise_and_pasted_they_run(self):
-        job = self.finished(tiny_job())
-        self.browser.open(f"{self.address}job?job={job}")
-        self.browser.wait("return document.querySelector('#settings tr') !== null")
-        self.browser.run("document.querySelector('#advice summary').click()")
-        rows = "[...document.querySelectorAll('#ways tbody tr')].map((row) => [...row.children]"
-        shown = self.browser.wait(
-            f"const rows = {rows}.map((cell) => cell.textContent)); return rows.length > 1 && rows"
-        )
-        ways = self.json("advise", self.dir / "tiny.json")["ways"]
-        self.assertEqual(
-            [row[-1] for row in shown[:-1]], [way["overrides"] or "(none)" for way in ways]
-        )
-        for row in shown[:-1]:
-            pasted = [] if row[-1] == "(none)" else shlex.split(row[-1])
-            tried = self.trainctl("submit", self.dir / "tiny.json", *pasted, "--dry-run")
-            self.assertEqual(tried.returncode, 0, (row[-1], tried.stderr))
-        self.assertEqual(shown[-1][0], "as it is")
-        self.assertIn("limit", self.browser.text("#ways figcaption"))
-        self.keep_picture("advice")
         self.expect_no_faults()
 
     def test_the_queue_has_what_waits_and_a_calendar_of_leases(self):

@@ -19,7 +19,7 @@ v1::WorkerMessage FakeWorker::Hello() const {
   hello->set_version("test");
   hello->mutable_device()->set_kind(kind_);
   hello->mutable_device()->set_uuid("cpu:" + name_);
-  hello->mutable_device()->set_name("CPU slot");
+  hello->mutable_device()->set_name(model_);
   hello->mutable_device()->set_memory_bytes(int64_t{8} << 30);
   hello->mutable_device()->set_threads(1);
   hello->mutable_device()->set_driver("580.95");

@@ -34,6 +34,7 @@ class FakeWorker {
   void SetLabels(std::map<std::string, std::string> labels) { labels_ = std::move(labels); }
   void SetReadRoots(std::vector<std::string> roots) { read_roots_ = std::move(roots); }
   void SetKind(std::string kind) { kind_ = std::move(kind); }
+  void SetModel(std::string model) { model_ = std::move(model); }
   void SetLinks(std::map<std::string, std::string> links) { links_ = std::move(links); }
   // Hello and its Welcome. Held: the ranks that were started and have not reported an exit.
   v1::Welcome Connect(const std::shared_ptr<grpc::Channel>& channel);
@@ -75,7 +76,7 @@ class FakeWorker {
 
   const std::string name_;
   const std::string identity_;
-  std::string kind_ = "cpu";
+  std::string kind_ = "cpu", model_ = "CPU slot";
   std::map<std::string, std::string> labels_, links_;
   std::vector<std::string> read_roots_;
   std::unique_ptr<v1::WorkerGateway::Stub> stub_;

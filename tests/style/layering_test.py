@@ -88,7 +88,7 @@ ROOMS = {
     "common/tls": (["common/base"], ["OpenSSL"]),
     "common/track": ([], []),
     "common/record": (
-        within("common", "job", "rank", "estimate", "wire") + ["proto"],
+        within("common", "job", "rank", "estimate", "advice", "wire") + ["proto"],
         ["Protobuf", "nlohmann"],
     ),
     "server/placement": (within("common", "base", "job"), []),
@@ -214,7 +214,7 @@ ROOMS = {
     ),
     "client/litgpt": (["common/base", "client/show"], ["yaml-cpp"]),
     "client/submit": (
-        within("common", "base", "json", "job", "rank", "estimate", "advice", "wire")
+        within("common", "base", "json", "job", "rank", "estimate", "advice", "wire", "record")
         + ["proto", "client", "client/show"],
         ["Protobuf"],
     ),

@@ -212,13 +212,17 @@ TEST_F(WebApi, AGroupHasTheRecordsOfItsJobsInTheirOrder) {
   v1::SubmitRequest request;
   request.set_request_id("of a lab");
   request.set_group_name("my <lab>");
-  for (const char* name : {"one", "two"})
-    request.add_jobs()->set_job_json(job::ToJson(rpc_test::SmallJob(name)));
+  for (const char* name : {"one", "two"}) {
+    job::JobSpec job = rpc_test::SmallJob(name);
+    job.notes = "Does it <pay>?";
+    request.add_jobs()->set_job_json(job::ToJson(job));
+  }
   v1::SubmitResponse response;
   ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::Submit, request, &response).ok());
   const Json group = GetJson(site_, "/api/group?group=" + response.group());
   EXPECT_EQ(group["group_name"], "my <lab>");
   EXPECT_EQ(group["group"], response.group());
+  EXPECT_EQ(group["questions"], Json({"Does it <pay>?"}));
   ASSERT_EQ(group["jobs"].size(), 2u);
   EXPECT_EQ(group["jobs"][0]["name"], "one");
   EXPECT_EQ(group["jobs"][1]["state"], "QUEUED");

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "common/estimate/inspection.h"
+#include "common/job/job_json.h"
 #include "tests/web/web_api.h"
 
 namespace trainctl::web_test {
@@ -24,6 +26,14 @@ TEST_F(WebApi, OtherWaysToRunAJobHaveTheirMemoryAndTheOneAsked) {
   EXPECT_GE(advice["considered"], 1);
   EXPECT_TRUE(advice["asked"].contains("disturbed"));
   for (const Json& way : advice["fitting"]) EXPECT_EQ(way.at(2), false) << "none was measured";
+  EXPECT_TRUE(advice["asked"].at("refused").is_null());
+  EXPECT_EQ(advice["asked"]["limit_bytes"], advice["limit_bytes"]);
+  EXPECT_TRUE(advice["asked"]["memory"].contains("phases"));
+  for (const Json& way : advice["front"]) {
+    int64_t sum = 0;
+    for (const Json& kind : way.at("peak_by_kind")) sum += kind["bytes"].get<int64_t>();
+    EXPECT_EQ(sum, way["peak_allocated_bytes"]) << way["peak_by_kind"].dump();
+  }
   EXPECT_THAT(GetJson(site_, "/api/advice?job=j99", 404)["error"], HasSubstr("j99"));
 }
 
@@ -50,6 +60,34 @@ TEST_F(WebApi, TheTimesOfOtherWaysAreScaledByTheRunsOfThis) {
   }
 }
 
+// Why the job as it is can't be taken, and how little memory would do, as `trainctl advise` says.
+TEST_F(WebApi, WhatDoesNotFitIsSaidWithTheLeastPeak) {
+  TrainSteps(1);
+  job::JobSpec tight = rpc_test::SmallJob("tight");
+  tight.resources.gpu_memory_limit_bytes = int64_t{1} << 20;
+  job::Inspection inspection{.rows = 1000};
+  inspection.model = {.layers = 2,
+                      .hidden = 64,
+                      .intermediate = 128,
+                      .heads = 4,
+                      .kv_heads = 4,
+                      .head_dim = 16,
+                      .vocab = 5120,
+                      .max_positions = 2048};
+  v1::SubmitRequest request;
+  request.set_request_id("of a tight job");
+  request.set_force(true);
+  request.add_jobs()->set_job_json(job::ToJson(tight));
+  request.mutable_jobs(0)->set_inspection_json(job::ToJson(inspection));
+  v1::SubmitResponse response;
+  ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::Submit, request, &response).ok());
+  const Json advice = GetJson(site_, "/api/advice?job=" + response.jobs(0).id());
+  EXPECT_EQ(advice["asked"]["refused"], "it does not fit 1.00 MiB with a margin");
+  ASSERT_EQ(advice["excluded"].size(), 1u) << advice["excluded"].dump();
+  EXPECT_EQ(advice["excluded"][0]["reason"], "more memory than a device has");
+  EXPECT_GT(advice["excluded"][0]["least_peak_bytes"], 1 << 20);
+}
+
 // As `trainctl advise` has it.
 TEST_F(WebApi, OtherWaysAreNotOfDevicesFromWhichTheRulesOfTheirHostsKeepTheJob) {
   rpc_test::FakeWorker barred("b/0", "b");
@@ -62,6 +100,18 @@ TEST_F(WebApi, OtherWaysAreNotOfDevicesFromWhichTheRulesOfTheirHostsKeepTheJob) 
   const std::string why = advice["devices_left_out"].begin().key();
   EXPECT_THAT(why, HasSubstr("not on b: "));
   EXPECT_THAT(why, HasSubstr("/elsewhere"));
+}
+
+TEST_F(WebApi, OtherWaysAreOfOneModelAndDevicesOfAnotherAreCounted) {
+  rpc_test::FakeWorker other("b/0");
+  other.SetModel("CPU slot, 64 threads");
+  other.Connect(site_.channel());
+  TrainSteps(1);
+  const Json advice = GetJson(site_, "/api/advice?job=" + job_.id);
+  EXPECT_EQ(advice["devices"], 1);
+  EXPECT_EQ(advice["devices_left_out"].size(), 1u);
+  EXPECT_THAT(advice["devices_left_out"].begin().key(), HasSubstr(": another model"));
+  EXPECT_EQ(advice["devices_left_out"].begin().value(), 1);
 }
 
 }  // namespace

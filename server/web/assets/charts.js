@@ -292,13 +292,13 @@ export function curvesOf(series, axis, start, label) {
   }));
 }
 
-// Memory is told four times a step: of each rank the curve of one phase, by which runs are
-// compared.
-export function onePhase(series) {
+// Memory is told four times a step: of each rank the curve of this phase, where there is one.
+export function onePhase(series, phase = series.phase) {
   const phases = new Set(series.curves.map((curve) => curve.phase));
-  const shown = phases.has(series.phase) ? series.phase : series.curves[0]?.phase;
+  const shown = phases.has(phase) ? phase : series.curves[0]?.phase;
   return { ...series, curves: series.curves.filter((curve) => curve.phase === shown) };
 }
+export const phaseText = (phase) => phase.replaceAll("_", " ");
 
 // from, to: steps as people read them; empty: all.
 export function askSeries(job, name, { from = "", to = "", ...more } = {}) {
@@ -307,8 +307,6 @@ export function askSeries(job, name, { from = "", to = "", ...more } = {}) {
 }
 
 // ---- memory ----
-
-const phaseText = (phase) => phase.replaceAll("_", " ");
 
 // A line over the whole width, with its words.
 const limitLine = (limit) => ({
@@ -337,16 +335,18 @@ export function adviceChart(place) {
   const title = "Time of the whole run over peak memory of a device";
   const { canvas, note, showTable } = frame(place, title, "tall");
   let chart = null;
-  return (advice) => {
+  // price: of a device and hour; null: not known.
+  return (advice, price) => {
     const front = advice.front.map((way, i) => ({ ...way, number: i + 1 }));
     const duration = (seconds) => (seconds === null ? "–" : formatWithUnit(seconds, "s"));
-    showTable(["", "time", "a step", "peak of a device", "devices", "energy", "time from",
-      "changes to paste"],
+    const cost = ({ devices, total_seconds: seconds }) => (
+      seconds === null ? "–" : (price * devices * seconds / 3600).toFixed(2));
+    showTable(["", "time", "a step", "peak of a device", "devices", "energy",
+      ...(price === null ? [] : ["cost"]), "time from", "changes to paste"],
       [...front, { ...advice.asked, number: "as it is" }].map((way) => [
-        String(way.number), duration(way.total_seconds),
-        duration(way.step_seconds), formatBytes(way.peak_allocated_bytes), String(way.devices),
-        known(way.energy_joules, formatEnergy) || "?", way.time_from,
-        way.overrides || "(none)"]));
+        String(way.number), duration(way.total_seconds), duration(way.step_seconds),
+        peakByKind(way), String(way.devices), known(way.energy_joules, formatEnergy) || "?",
+        ...(price === null ? [] : [cost(way)]), way.time_from, way.overrides || "(none)"]));
     const others = advice.fitting.map(([, bytes]) => bytes);
     const most = Math.max(0, ...others, advice.asked.peak_allocated_bytes);
     const limit = advice.limit_bytes;
@@ -396,6 +396,11 @@ export function adviceChart(place) {
     ] }, plugins: [numbers, ...(limitFits ? [limitLine(limit)] : [])] });
   };
 }
+
+const peakByKind = (way) => element("details", {},
+  element("summary", {}, formatBytes(way.peak_allocated_bytes)),
+  element("ul", {}, ...way.peak_by_kind.map(
+    ({ label, bytes }) => element("li", {}, `${label} ${formatBytes(bytes)}`))));
 
 // Beside the points that have one.
 const numbers = {

@@ -3,7 +3,7 @@
 import {
   ask, at, element, formatDelta, formatWithUnit, jobLink, nameWithId, query, tell,
 } from "/assets/common.js";
-import { askSeries, curveChart, curvesOf, onePhase } from "/assets/charts.js";
+import { askSeries, curveChart, curvesOf, onePhase, phaseText } from "/assets/charts.js";
 
 let metrics = [], firstMetric = "";
 let comparison = null, compared = [], base = 0, curves = [];  // compared: ids
@@ -117,17 +117,31 @@ async function compare(words, wantedBase) {
 
 const kMostRanks = 8;  // of a run that stands alone
 
-// The first of those with the highest value. What is no number is lower than any.
-function highestOf(ranks) {
-  const highest = ({ values }) => Math.max(...values.filter((value) => value !== null));
-  return ranks.reduce((one, other) => (highest(other) > highest(one) ? other : one));
+// What is no number is lower than any.
+const highest = ({ values }) => Math.max(...values.filter((value) => value !== null));
+// The first of those with the highest value.
+const highestOf = (ranks) =>
+  ranks.reduce((one, other) => (highest(other) > highest(one) ? other : one));
+
+// The phase of a step in which memory is drawn: where the run has most, as the table has it. One in
+// which that is so of all runs, where there is one.
+function phaseFor(runs) {
+  const hasMostIn = ({ curves: ranks }, phase) => {
+    const most = highest(highestOf(ranks));
+    return ranks.some((one) => one.phase === phase && highest(one) === most);
+  };
+  const shared = runs[0]?.curves.map((one) => one.phase)
+    .find((phase) => runs.every((run) => hasMostIn(run, phase)));
+  return (run) => shared ?? highestOf(run.curves).phase;
 }
 
 async function readCurves() {
   const metric = at("metric").value;
   const range = { from: at("from").value, to: at("to").value };
   const answers = await Promise.all(comparison.jobs.map((job) => askSeries(job.id, metric, range)));
-  curves = answers.map(onePhase).filter((series) => series.curves.length > 0);
+  const told = answers.filter((series) => series.curves.length > 0);
+  const phaseOf = phaseFor(told);
+  curves = told.map((series) => onePhase(series, phaseOf(series)));
   draw();
 }
 
@@ -142,16 +156,19 @@ function zoom(first, last) {
 // table has the worst rank's memory.
 function draw() {
   const axis = at("axis").value;
+  const phases = [...new Set(curves.map((series) => series.curves[0].phase).filter(Boolean))];
   const drawn = curves.flatMap((series) => {
     const most = curves.length > 1 ? 1 : kMostRanks, count = series.curves.length;
     const shown = { ...series, curves: count > most ? [highestOf(series.curves)] : series.curves };
     const start = series.started_at ?? shown.curves[0].times[0] ?? 0;
     const note = count > most ? `, the highest of ${count}` : "";
-    return curvesOf(shown, axis, start, ({ rank }) => (
+    return curvesOf(shown, axis, start, ({ rank, phase }) => (
       `${series.name} (${series.job})`
-      + (rank === null || count === 1 ? "" : `, rank ${rank}${note}`)));
+      + (rank === null || count === 1 ? "" : `, rank ${rank}${note}`)
+      + (phases.length > 1 ? `, ${phaseText(phase)}` : "")));
   });
-  const title = metrics.find((metric) => metric.name === at("metric").value).label;
+  const { label } = metrics.find((metric) => metric.name === at("metric").value);
+  const title = [label, phases.map(phaseText).join(" or ")].filter(Boolean).join(", ");
   chart.draw(drawn, {
     title, axis, unit: curves[0]?.unit,
     log: at("log").checked, smoothing: Number(at("smoothing").value),

@@ -203,7 +203,7 @@ async function readCurves() {
   const range = { from: at("from").value, to: at("to").value };
   for (const [place, { title, metrics }] of (await wantedCharts).entries()) {
     const answers = await Promise.all(metrics.map((name) => askSeries(job, name, range)));
-    const series = answers.map(onePhase).filter((one) => one.curves.length > 0);
+    const series = answers.map((one) => onePhase(one)).filter((one) => one.curves.length > 0);
     if (series.length === 0 && !charts.has(place)) continue;
     const chart = chartOf(place, title);
     chart.series = series;
@@ -231,6 +231,13 @@ at("whole").addEventListener("click", () => {
 
 // ---- other ways ----
 
+// "2.50/GPUh" or "2.5", as `trainctl advise --price`; null: none, or none that can be read.
+function priceOf(field) {
+  const [, number] = field.value.trim().match(/^(\d+\.?\d*|\.\d+)(\/GPUh)?$/) ?? [];
+  field.setAttribute("aria-invalid", String(field.value.trim() !== "" && number === undefined));
+  return number === undefined ? null : Number(number);
+}
+
 // Found when somebody looks: thousands of ways are weighed.
 let drawAdvice = null;
 at("advice").addEventListener("toggle", () => guarded(async () => {
@@ -249,9 +256,14 @@ at("advice").addEventListener("toggle", () => guarded(async () => {
   const leftOut = Object.entries(advice.devices_left_out).map(([why, count]) => `${count} ${why}`);
   at("excluded").replaceChildren(
     ...(leftOut.length > 0 ? [element("li", {}, `Devices left out: ${leftOut.join(", ")}.`)] : []),
-    ...advice.excluded.map(
-      ({ reason, ways }) => element("li", {}, `Left out, ${formatNumber(ways)}: ${reason}.`)));
-  drawAdvice(advice);
+    ...advice.excluded.map(({ reason, ways, least_peak_bytes: least }) => element("li", {},
+      `Left out, ${formatNumber(ways)}: ${reason}`
+      + `${known(least, (bytes) => ` (the least of them ${formatBytes(bytes)})`)}.`)));
+  const { refused } = advice.asked;
+  at("refused").textContent = refused ? `As it is: ${refused}.` : "";
+  const draw = () => drawAdvice(advice, priceOf(at("price")));
+  at("price").addEventListener("input", draw);
+  draw();
   at("ways").querySelector("details").open = true;
 }));
 

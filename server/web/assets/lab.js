@@ -49,6 +49,7 @@ function show(document) {
   jobs = document.jobs;
   window.document.title = `${document.group_name} – trainctl`;
   at("title").textContent = `${document.group_name} (${document.group})`;
+  at("question").textContent = document.questions.join(" ");
   at("compare").href = `/compare?${query({ job: document.group })}`;
   const count = (test) => String(jobs.filter(test).length);
   showFacts(at("facts"), [
