@@ -22,7 +22,7 @@ int64_t TooManyFor(const Job& job, const State& state, const Holds& holds, const
                    const Now& now);
 
 // Whether its owner's quota keeps the job waiting: as a whole, or from the devices that it could
-// have now, as so many or for as long as it runs on these.
+// have now. It would hold too many with these, or run on them for too long.
 bool WaitsForQuota(const Job& job, const State& state, const Ahead& ahead, const Now& now);
 
 // Of a job of State::queue. `now` outlives what is returned.
