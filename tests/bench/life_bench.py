@@ -104,9 +104,14 @@ def lost_worker(site):
 
 
 def cancelled(site):
+    """Until its end is told as well, which comes behind its devices."""
     job = site.running_gang(4)
     ranks = site.ranks()
-    span = Span("cancel → free", lambda: not site.ranks() and site.all_ready())
+
+    def is_over():
+        return not site.ranks() and site.all_ready() and site.job(job)["state"] == "FINISHED"
+
+    span = Span("cancel → free", is_over)
     span.expect(len(ranks) == 4, f"{len(ranks)} ranks run before it")
     result = site.trainctl("cancel", job)
     span.expect(result.returncode == 0, f"cancel failed: {result.stderr}")
