@@ -150,7 +150,10 @@ void TakeUpRunning(Turn& turn, Job& job, Rank& rank) {
 // that the disk forgot: then the job goes elsewhere.
 void StartAgain(Turn& turn, Job& job, Rank& rank) {
   const Worker& worker = WorkerOf(turn.state, rank);
-  if (worker.word == DeviceWord::kFree) return SendStart(turn, job, rank);
+  if (worker.word == DeviceWord::kFree) {
+    RenewDeadline(turn, job);  // it is told with the start, and withdrawn where it holds no more
+    return SendStart(turn, job, rank);
+  }
   rank.row.failure =
       "its device is not free any more" + (worker.reason.empty() ? "" : ": " + worker.reason);
   EndRank(turn, job, rank, Proof::kWorkerUnfit);

@@ -91,9 +91,8 @@ struct Printer {
   }
   // That there is none is told of each rank that was held.
   void operator()(const KeepDeadline& effect) {
-    if (!effect.deadline) return;
     out << effect.worker << " <- keep " << Short(effect.key);
-    Tell(*effect.deadline);
+    effect.deadline ? Tell(*effect.deadline) : void(out << " without a deadline");
     out << "\n";
   }
   void Tell(const job::Deadline& deadline) {
