@@ -205,7 +205,8 @@ void Holds::Add(const Job& job, bool may_be_passed) {
     const bool has_spare = first && first->id == id && !job.row.spec.exclusive && !LinksOf(job);
     const int64_t spare = has_spare ? SpareOf(id, job, *start) : 0;
     auto part = PartFor(id, job, host);
-    if (!part || !part->IsEmpty()) held_[id].push_back({job.row.id, start, spare, std::move(part)});
+    if (!part || !part->IsEmpty())
+      held_[id].push_back({job.row.id, start, spare, std::move(part), job.place()});
   }
 }
 
@@ -313,7 +314,7 @@ bool Holds::HasSpareFor(const Hold& hold, const Job& job) {
 }
 
 bool Holds::MayPass(const Hold& hold, ClassId id, const Job& job) const {
-  return HasSpareFor(hold, job) || EndsInGap(hold, id, job);
+  return job.place() < hold.place || HasSpareFor(hold, job) || EndsInGap(hold, id, job);
 }
 
 bool Holds::EndsInGap(const Hold& hold, ClassId id, const Job& job) const {

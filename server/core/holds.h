@@ -31,6 +31,7 @@ struct Hold {
   std::optional<base::SteadyMicros> start;  // reserved for it, not before now; nullopt: not known
   int64_t spare = 0;  // devices of the class, free now, that it does not need at its start
   std::optional<placement::DeviceSet> devices{};  // of the class; nullopt: all of it
+  Place place{};                                  // of the job: nothing is held from who is before
 
   bool HasByItself(placement::DeviceId device) const;
 };
@@ -54,8 +55,9 @@ class Holds {
   int64_t KeptFrom(placement::ClassId id, const Job& job) const;
   // For how long at most a job like this may have held devices of a class, in microseconds. 0: not.
   int64_t Gap(placement::ClassId id, const Job& job) const;
-  // For how long a job like this may have as many as it wants, where so many are free. The largest
-  // number: for any time. nullopt: not at all. `Bars` and leases may still keep them from it.
+  // For how long a job behind all that hold may have as many as it wants. So many are free. The
+  // largest number: for any time. nullopt: not at all. `Bars` and leases may still keep them from
+  // it.
   std::optional<int64_t> RoomFor(placement::ClassId id, const Job& job) const;
   // The longest that any job may have them.
   int64_t LongestGap() const;

@@ -61,22 +61,22 @@ class Pass {
   // Of all lanes the jobs behind the first, which was tried. While jobs are placed gaps, quotas and
   // free devices only shrink. So a lane's next job is never before the one that was found. Who runs
   // as long as one that was refused is refused as well.
+  //
+  // Behind one that waits for its owner's quota jobs may stand that are before some who hold. Those
+  // hold nothing from them.
   void PlaceShortOnes() {
-    if (!SomethingIsLeft()) return;
+    if (MostFree() == 0 || (!SomethingIsLeft() && !last_hold_)) return;
     const Queue::Length shortest = turn_.state.queue.ShortestOf(MostFree());
     if (!shortest || *shortest > std::max(holds_.LongestGap(), quotas_.LongestGap())) return;
     std::vector<Candidate> candidates;
+    const bool for_all = SomethingIsLeft();
     for (const auto& [demand, kind] : turn_.state.queue.kinds()) {
       if (kind.by_shortest.empty()) continue;
-      const Gaps gaps = GapsFor(kind);
-      for (const auto& [length, lane] : kind.by_shortest) {
-        if (gaps.any == 0 || length > gaps.any || Of(kind).HasRefused(length)) break;
-        if (const auto first = FirstWithin(gaps, *lane, kAnyTime))
-          candidates.push_back({*first, lane});
-      }
+      AddBeforeHolds(kind, &candidates);
+      if (for_all) AddShortOnes(kind, &candidates);
     }
     std::make_heap(candidates.begin(), candidates.end());
-    while (!candidates.empty() && SomethingIsLeft()) {
+    while (!candidates.empty() && MostFree() > 0 && MayGetSome(candidates.front().place)) {
       std::pop_heap(candidates.begin(), candidates.end());
       Candidate& candidate = candidates.back();
       auto next = FirstShortEnough(candidate);
@@ -93,6 +93,37 @@ class Pass {
         candidates.pop_back();
       }
     }
+  }
+
+  // Of the lanes whose first waits for a quota, before some who hold.
+  void AddBeforeHolds(const Queue::Kind& kind, std::vector<Candidate>* candidates) {
+    for (const auto& [place, head] : kind.heads) {
+      if (!IsBeforeAHold(place)) return;
+      if (!IsPassedOver(*head.lane)) continue;
+      if (const auto first = FirstShortEnough({place, head.lane}))
+        candidates->push_back({*first, head.lane});
+    }
+  }
+
+  // Of the other lanes.
+  void AddShortOnes(const Queue::Kind& kind, std::vector<Candidate>* candidates) {
+    const Gaps gaps = GapsFor(kind);
+    for (const auto& [length, lane] : kind.by_shortest) {
+      const Place head = HeadOf(*lane);
+      if (length > gaps.any || Of(kind).HasRefused(length, kind.heads.begin()->first)) return;
+      if (IsBeforeAHold(head) && IsPassedOver(*lane)) continue;
+      if (const auto first = FirstWithin(gaps, *lane, kAnyTime))
+        candidates->push_back({*first, lane});
+    }
+  }
+
+  static Place HeadOf(const Queue::Lane& lane) { return lane.Whole(lane.jobs.begin()->first); }
+
+  // Whether the lane's owner has the quota for a time only, and others behind its first may do.
+  bool IsPassedOver(const Queue::Lane& lane) const {
+    if (lane.user == nullptr || lane.jobs.size() < 2 || lane.by_length.empty()) return false;
+    const std::optional<int64_t> room = quotas_.RoomForLast(lane);
+    return room && *room != kAnyTime && lane.by_length.begin()->first <= *room;
   }
 
   // The head's turn has come.
@@ -115,6 +146,7 @@ class Pass {
     const bool may_take = MayTake(job.place());
     if (!may_take && holds_.AllAreWhole()) return;
     holds_.Add(job, !may_take || PreemptFor(turn_, holds_, job, quotas_.MostFor(job)));
+    last_hold_ = job.place();
     Of(kind).holds = true;
   }
 
@@ -126,7 +158,7 @@ class Pass {
     const std::optional<int64_t> room = RoomFor(kind);
     for (; head != kind.heads.end(); ++head) {
       const auto& [place, first] = *head;
-      const bool may_get = FitsIn(room, first.length) && !of_kind.HasRefused(first.length);
+      const bool may_get = FitsIn(room, first.length) && !of_kind.HasRefused(first.length, place);
       const bool may_take = MayTake(place);
       const bool is_worth_it = may_take || may_hold || may_get;
       if (is_worth_it && quotas_.MayYield(*first.lane, place, first.length))
@@ -148,6 +180,11 @@ class Pass {
   }
 
   bool MayGetAny(const Place& place) const { return SomethingIsLeft() || MayTake(place); }
+
+  // Whether something may be left for jobs from that place on.
+  bool MayGetSome(const Place& place) const { return IsBeforeAHold(place) || SomethingIsLeft(); }
+
+  bool IsBeforeAHold(const Place& place) const { return last_hold_ && place < *last_hold_; }
 
   bool MayTake(const Place& place) const { return least_ && *least_ < place.priority; }
 
@@ -171,10 +208,11 @@ class Pass {
     const Job* example = nullptr;    // that was its first
     bool holds = false;              // nothing is left for it to hold
     std::optional<int64_t> refused;  // the least length for which there were no devices
+    std::optional<Place> behind;     // then, of the last that held some
 
-    // Whether there are none for a run of that length.
-    bool HasRefused(Queue::Length length) const {
-      return refused && length.value_or(kAnyTime) >= *refused;
+    // Whether there are none for a run of that length at the place, or behind it.
+    bool HasRefused(Queue::Length length, const Place& place) const {
+      return refused && length.value_or(kAnyTime) >= *refused && (!behind || *behind < place);
     }
   };
 
@@ -190,13 +228,16 @@ class Pass {
     const bool is_predicted = job.longest_run && !job.row.spec.resources.time_limit_seconds;
     if (is_predicted || !turn_.state.leased.empty()) return;
     const int64_t length = job.longest_run.value_or(kAnyTime);
-    of_kind.refused = std::min(of_kind.refused.value_or(length), length);
+    if (of_kind.refused && *of_kind.refused <= length) return;
+    of_kind.refused = length;
+    of_kind.behind = last_hold_;
   }
 
   // For how long jobs of a kind may have devices, of the classes that have enough for them.
   struct Gaps {
-    int64_t held = 0;  // that jobs hold which wait
-    int64_t any = 0;   // at all
+    int64_t held = 0;    // that jobs hold which wait
+    int64_t any = 0;     // at all
+    int64_t before = 0;  // from a place before those jobs
   };
 
   Gaps GapsFor(const Queue::Kind& kind) {
@@ -209,6 +250,7 @@ class Pass {
       gaps.held = std::max(gaps.held, std::min(room, holds_.Gap(id, job)));
       gaps.any =
           std::max({gaps.any, gaps.held, std::min(room, holds_.RoomFor(id, job).value_or(0))});
+      gaps.before = std::max(gaps.before, room);
     }
     return gaps;
   }
@@ -218,12 +260,16 @@ class Pass {
   std::optional<Place> FirstWithin(const Gaps& gaps, const Queue::Lane& lane,
                                    int64_t longest) const {
     const bool has_others = lane.jobs.size() > 1 && !lane.by_length.empty();
-    if (!has_others || lane.by_length.begin()->first > std::min(gaps.any, longest))
+    if (!has_others || lane.by_length.begin()->first > std::min(gaps.before, longest))
       return std::nullopt;
     const std::optional<int64_t> room = quotas_.RoomForLast(lane);
     if (!room) return std::nullopt;
-    return lane.FirstWithin(
-        std::min(longest, *room == kAnyTime ? gaps.held : std::min(gaps.any, *room)));
+    if (*room == kAnyTime) return lane.FirstWithin(std::min(gaps.held, longest));
+    if (IsBeforeAHold(HeadOf(lane))) {
+      const auto first = lane.FirstWithin(std::min({gaps.before, *room, longest}));
+      if (first && IsBeforeAHold(*first)) return first;
+    }
+    return lane.FirstWithin(std::min({gaps.any, *room, longest}));
   }
 
   std::optional<Place> FirstShortEnough(const Candidate& candidate) {
@@ -234,7 +280,7 @@ class Pass {
   bool TryToPlace(const Queue::Kind& kind, Job& job, const Place* place) {
     if (kind.demand->devices > MostFree()) return false;
     OfKind& of_kind = Of(kind);
-    if (of_kind.HasRefused(job.longest_run)) return false;
+    if (of_kind.HasRefused(job.longest_run, job.place())) return false;
     const std::vector<placement::DeviceId> devices =
         ChooseDevices(turn_.state, holds_, job, turn_.now);
     if (devices.empty()) {
@@ -262,6 +308,7 @@ class Pass {
   Quotas quotas_;
   Walk walk_;
   std::vector<OfKind> kinds_;           // by Queue::Kind::number
+  std::optional<Place> last_hold_;      // of those that hold: the others are before it
   const std::optional<int64_t> least_;  // priority of those that may give way
 };
 

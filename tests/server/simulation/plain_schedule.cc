@@ -80,22 +80,20 @@ class PlainPass {
       const std::optional<int64_t> room = QuotaRoom(job, LeastHeld(state_, job), nullptr);
       const auto known = refused.find(job.demand);
       if ((known != refused.end() && *job.longest_run >= known->second) || !room) continue;
-      const bool for_any_time = *room == kAnyTime;
-      if (*job.longest_run > std::min(*room, LongestGap(job, for_any_time))) continue;
+      // Who has the quota for any time was looked at before, but for what is held.
+      if (*job.longest_run > (*room == kAnyTime ? LongestGap(job) : *room)) continue;
       if (first == nullptr || job.place() < first->place()) first = &job;
     }
     return first;
   }
 
-  // `is_held`: of what jobs hold that wait.
-  int64_t LongestGap(const Job& job, bool is_held) const {
+  // Of what jobs hold that wait.
+  int64_t LongestGap(const Job& job) const {
     int64_t longest = 0;
     for (const placement::ClassId id : UsableClasses(state_, job)) {
       if (state_.free.pools()[id].free < job.row.spec.devices) continue;
       const int64_t room = RoomBeforeLeases(state_, id, job, turn_.now);
       longest = std::max(longest, std::min(room, holds_.Gap(id, job)));
-      if (!is_held)
-        longest = std::max(longest, std::min(room, holds_.RoomFor(id, job).value_or(0)));
     }
     return longest;
   }
