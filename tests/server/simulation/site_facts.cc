@@ -86,17 +86,36 @@ bool IsFree(const State& state, const Worker& worker) {
          OwnerOfHost(state, worker.row.host) == nullptr;
 }
 
-bool MayUse(const State& state, const Job& job, const Worker& worker) {
+namespace {
+
+bool IsSuitable(const Job& job, const Worker& worker) {
   std::string reason;
-  return LeaseOf(state, worker) == job.lease && !job.avoids.contains(worker.row.name) &&
+  return !job.avoids.contains(worker.row.name) &&
          job::MeetsConstraints(job.row.spec, SiteDeviceOf(worker.row), &reason);
 }
+
+}  // namespace
+
+bool MayUse(const State& state, const Job& job, const Worker& worker) {
+  return LeaseOf(state, worker) == job.lease && IsSuitable(job, worker);
+}
+
+namespace {
+
+// Whether an exclusive job may have the worker's host: now, or once the lease is over that has it.
+bool MayHaveHostOf(const State& state, const Job& job, const Worker& worker) {
+  return job.lease == 0 ? IsSuitable(job, worker) : MayUse(state, job, worker);
+}
+
+}  // namespace
 
 std::set<const Worker*> Wanted(const State& state, const Job& job) {
   std::set<const Worker*> wanted;
   for (const auto& [host, workers] : state.hosts) {
     const auto may_use = [&](const Worker* worker) { return MayUse(state, job, *worker); };
-    const bool whole = job.row.spec.exclusive && std::ranges::any_of(workers, may_use);
+    const bool whole = job.row.spec.exclusive && std::ranges::any_of(workers, [&](const Worker* w) {
+                         return MayHaveHostOf(state, job, *w);
+                       });
     std::ranges::copy_if(workers, std::inserter(wanted, wanted.end()),
                          [&](const Worker* worker) { return whole || may_use(worker); });
   }
