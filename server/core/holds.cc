@@ -143,7 +143,8 @@ const Hold* Holds::Whole(ClassId id) const {
 }
 
 const Hold* Holds::Find(ClassId id, base::JobId job) const {
-  const auto found = std::ranges::find(held_[id], job, &Hold::job);
+  const auto found =
+      std::ranges::find(held_[id], job, [](const Hold& hold) { return hold.place.job; });
   return found == held_[id].end() ? nullptr : &*found;
 }
 
@@ -206,7 +207,7 @@ void Holds::Add(const Job& job, bool may_be_passed) {
     const int64_t spare = has_spare ? SpareOf(id, job, *start) : 0;
     auto part = PartFor(id, job, host);
     if (!part || !part->IsEmpty())
-      held_[id].push_back({job.row.id, start, spare, std::move(part), job.place()});
+      held_[id].push_back({job.place(), start, spare, std::move(part)});
   }
 }
 

@@ -27,11 +27,10 @@ std::optional<base::SteadyMicros> FreeFrom(const State& state, const Worker& wor
                                            placement::ClassId id, const Now& now);
 
 struct Hold {
-  base::JobId job;                          // that waits
+  Place place;                              // of the job that waits: none before it is kept out
   std::optional<base::SteadyMicros> start;  // reserved for it, not before now; nullopt: not known
   int64_t spare = 0;  // devices of the class, free now, that it does not need at its start
   std::optional<placement::DeviceSet> devices{};  // of the class; nullopt: all of it
-  Place place{};                                  // of the job: nothing is held from who is before
 
   bool HasByItself(placement::DeviceId device) const;
 };

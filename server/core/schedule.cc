@@ -65,18 +65,18 @@ class Pass {
   // Behind one that waits for its owner's quota jobs may stand that are before some who hold. Those
   // hold nothing from them.
   void PlaceShortOnes() {
-    if (MostFree() == 0 || (!SomethingIsLeft() && !last_hold_)) return;
+    const bool for_all = SomethingIsLeft();
+    if (!for_all && (!last_hold_ || MostFree() == 0)) return;
     const Queue::Length shortest = turn_.state.queue.ShortestOf(MostFree());
     if (!shortest || *shortest > std::max(holds_.LongestGap(), quotas_.LongestGap())) return;
     std::vector<Candidate> candidates;
-    const bool for_all = SomethingIsLeft();
     for (const auto& [demand, kind] : turn_.state.queue.kinds()) {
       if (kind.by_shortest.empty()) continue;
       AddBeforeHolds(kind, &candidates);
       if (for_all) AddShortOnes(kind, &candidates);
     }
     std::make_heap(candidates.begin(), candidates.end());
-    while (!candidates.empty() && MostFree() > 0 && MayGetSome(candidates.front().place)) {
+    while (!candidates.empty() && MayGetSome(candidates.front().place)) {
       std::pop_heap(candidates.begin(), candidates.end());
       Candidate& candidate = candidates.back();
       auto next = FirstShortEnough(candidate);
@@ -97,10 +97,12 @@ class Pass {
 
   // Of the lanes whose first waits for a quota, before some who hold.
   void AddBeforeHolds(const Queue::Kind& kind, std::vector<Candidate>* candidates) {
+    std::optional<Gaps> gaps;
     for (const auto& [place, head] : kind.heads) {
       if (!IsBeforeAHold(place)) return;
       if (!IsPassedOver(*head.lane)) continue;
-      if (const auto first = FirstShortEnough({place, head.lane}))
+      if (!gaps) gaps = GapsFor(kind);
+      if (const auto first = FirstWithin(*gaps, *head.lane, kAnyTime))
         candidates->push_back({*first, head.lane});
     }
   }
@@ -109,9 +111,8 @@ class Pass {
   void AddShortOnes(const Queue::Kind& kind, std::vector<Candidate>* candidates) {
     const Gaps gaps = GapsFor(kind);
     for (const auto& [length, lane] : kind.by_shortest) {
-      const Place head = HeadOf(*lane);
       if (length > gaps.any || Of(kind).HasRefused(length, kind.heads.begin()->first)) return;
-      if (IsBeforeAHold(head) && IsPassedOver(*lane)) continue;
+      if (IsBeforeAHold(HeadOf(*lane)) && IsPassedOver(*lane)) continue;
       if (const auto first = FirstWithin(gaps, *lane, kAnyTime))
         candidates->push_back({*first, lane});
     }
@@ -182,7 +183,9 @@ class Pass {
   bool MayGetAny(const Place& place) const { return SomethingIsLeft() || MayTake(place); }
 
   // Whether something may be left for jobs from that place on.
-  bool MayGetSome(const Place& place) const { return IsBeforeAHold(place) || SomethingIsLeft(); }
+  bool MayGetSome(const Place& place) const {
+    return (IsBeforeAHold(place) && MostFree() > 0) || SomethingIsLeft();
+  }
 
   bool IsBeforeAHold(const Place& place) const { return last_hold_ && place < *last_hold_; }
 
