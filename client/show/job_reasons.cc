@@ -103,7 +103,7 @@ std::string WaitText(const v1::JobDetail& detail, int64_t now, const TableLayout
   const std::string start = PredictedStartText(view);
   if (!start.empty())
     text += Fact("starts", start, layout);
-  else if (detail.wait().start_not_known())
+  else if (detail.wait().has_why_not_known())
     text += Fact("starts", "not known" + InBrackets(detail.wait().why_not_known()), layout);
   if (!detail.has_wait()) return text;
   const v1::Wait& wait = detail.wait();
@@ -184,14 +184,14 @@ Json WaitRecord(const v1::JobDetail& detail) {
   Json hindrances = Json::array();
   for (const v1::Hindrance& hindrance : wait.hindrances())
     hindrances.push_back(HindranceRecord(hindrance));
-  return {
-      {"behind", wait.behind().empty() ? Json(nullptr) : Json(wait.behind())},
-      {"free", wait.free()},
-      {"why_start_not_known", wait.start_not_known() ? Json(wait.why_not_known()) : Json(nullptr)},
-      {"minutes_that_pass",
-       wait.minutes_that_pass() == 0 ? Json(nullptr) : Json(wait.minutes_that_pass())},
-      {"hindrances", hindrances},
-      {"more", wait.more()}};
+  return {{"behind", wait.behind().empty() ? Json(nullptr) : Json(wait.behind())},
+          {"free", wait.free()},
+          {"why_start_not_known",
+           wait.has_why_not_known() ? Json(wait.why_not_known()) : Json(nullptr)},
+          {"minutes_that_pass",
+           wait.minutes_that_pass() == 0 ? Json(nullptr) : Json(wait.minutes_that_pass())},
+          {"hindrances", hindrances},
+          {"more", wait.more()}};
 }
 
 }  // namespace

@@ -18,33 +18,16 @@ namespace trainctl::core {
 
 using placement::ClassId;
 
-int64_t TooManyFor(const Job& job, const State& state, const Holds& holds, const Quotas& quotas,
-                   const Now& now) {
-  if (!job.row.spec.exclusive || job.demand.user.empty()) return 0;
-  const std::vector<placement::DeviceId> devices = ChooseDevices(state, holds, job, now);
-  if (devices.empty()) return 0;
-  const int64_t held = HeldWith(state, job, devices);
-  return held > quotas.MostFor(job) ? held : 0;
-}
-
-namespace {
-
-// On the devices that it could have now, for what its owner's quota has left.
-bool RunsTooLong(const Job& job, const State& state, const Ahead& ahead, const Now& now) {
-  if (job.demand.user.empty()) return false;
+int64_t DeniedByQuota(const Job& job, const State& state, const Ahead& ahead, const Now& now) {
+  if (job.demand.user.empty()) return 0;
   const std::vector<placement::DeviceId> devices = ChooseDevices(state, ahead.holds, job, now);
-  if (devices.empty()) return false;
+  if (devices.empty()) return 0;
   const ClassId id = state.free.entry(devices.front()).device_class;
   const Place place = job.place();
-  const auto room = ahead.quotas.RoomWith(job, HeldWith(state, job, devices), &place);
-  return !FitsIn(room, LongestRunOn(state.options, job, state.free.pools()[id].device_class));
-}
-
-}  // namespace
-
-bool WaitsForQuota(const Job& job, const State& state, const Ahead& ahead, const Now& now) {
-  return !ahead.quotas.Yields(job) || TooManyFor(job, state, ahead.holds, ahead.quotas, now) > 0 ||
-         RunsTooLong(job, state, ahead, now);
+  const int64_t held = HeldWith(state, job, devices);
+  const auto room = ahead.quotas.RoomWith(job, held, &place);
+  const auto length = LongestRunOn(state.options, job, state.free.pools()[id].device_class);
+  return FitsIn(room, length) ? 0 : held;
 }
 
 Ahead LookAhead(const State& state, const Job& job, const Now& now) {
@@ -94,8 +77,8 @@ std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& 
   if (job.lane != Lane::kQueue) return std::nullopt;
   Ahead ahead = LookAhead(state, job, now);
   const std::optional<base::SteadyMicros> by_quota = ahead.quotas.StartOf(job);
-  if (TooManyFor(job, state, ahead.holds, ahead.quotas, now) > 0) return std::nullopt;
-  if (ahead.quotas.Yields(job) && RunsTooLong(job, state, ahead, now)) return std::nullopt;
+  const bool may_be_denied = job.row.spec.exclusive || ahead.quotas.Yields(job);
+  if (may_be_denied && DeniedByQuota(job, state, ahead, now) > 0) return std::nullopt;
   if (const auto start = ForeseenStart(state, job, now)) return start;
   if (ahead.blocker != nullptr || !by_quota) return std::nullopt;
   const std::vector<ClassId> usable = UsableClasses(state, job);

@@ -16,14 +16,9 @@ struct Ahead {
   const Job* blocker = nullptr;  // null: none competes
 };
 
-// How many devices the hosts have that an exclusive job could have now but for its owner's quota.
-// 0: it could have none, or its quota leaves it as many.
-int64_t TooManyFor(const Job& job, const State& state, const Holds& holds, const Quotas& quotas,
-                   const Now& now);
-
-// Whether its owner's quota keeps the job waiting: as a whole, or from the devices that it could
-// have now. It would hold too many with these, or run on them for too long.
-bool WaitsForQuota(const Job& job, const State& state, const Ahead& ahead, const Now& now);
+// How many devices the job would hold now but for its owner's quota: it could have them, and they
+// are too many, or it runs on them for too long. 0: it could have none, or its quota allows it.
+int64_t DeniedByQuota(const Job& job, const State& state, const Ahead& ahead, const Now& now);
 
 // Of a job of State::queue. `now` outlives what is returned.
 Ahead LookAhead(const State& state, const Job& job, const Now& now);

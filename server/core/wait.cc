@@ -70,11 +70,9 @@ const Lease* LeaseInTheWay(const State& state, const Job& job, const Worker& wor
 std::optional<Wait> WaitOf(const State& state, const Job& job, const Now& now) {
   if (job.lane != Lane::kQueue) return std::nullopt;
   const Ahead ahead = LookAhead(state, job, now);
-  if (WaitsForQuota(job, state, ahead, now)) return std::nullopt;
-  Wait wait{.behind = ahead.blocker,
-            .minutes_that_pass = MinutesThatPass(state, job, ahead, now),
-            .is_start_known = PredictedStart(state, job, now).has_value()};
-  if (!wait.is_start_known) wait.why_not_known = WhyNotForeseen(state, job, now);
+  if (!ahead.quotas.Yields(job) || DeniedByQuota(job, state, ahead, now) > 0) return std::nullopt;
+  Wait wait{.behind = ahead.blocker, .minutes_that_pass = MinutesThatPass(state, job, ahead, now)};
+  if (!PredictedStart(state, job, now)) wait.why_not_known = WhyNotForeseen(state, job, now);
   for (const Worker* worker : WorkersItWants(state, job)) {
     const Lease* lease = LeaseInTheWay(state, job, *worker, now);
     if (state.free.entry(worker->device).free && lease == nullptr) {

@@ -26,8 +26,8 @@ struct Wait {
   int64_t minutes_that_pass = 0;        // a time limit of at most so many would do; 0: none would
   int64_t free = 0;                     // of the devices that it could use
   std::vector<Hindrance> hindrances{};  // the others, the soonest first
-  bool is_start_known = false;          // PredictedStart
-  std::string why_not_known{};          // "behind j5, exclusive"; empty: their ends are not known
+  // Why there is no PredictedStart: "behind j5, exclusive"; else empty: ends are not known.
+  std::optional<std::string> why_not_known{};
 };
 
 // nullopt: it is not QUEUED, or waits for something else than devices.

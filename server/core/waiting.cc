@@ -446,10 +446,9 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   if (usable.empty())
     return "waits for " + Wanted(state, job) + ": " + WhoTook(state, job, possible, now);
   const Ahead ahead = LookAhead(state, job, now);
-  if (WaitsForQuota(job, state, ahead, now)) {
-    return QuotaReason(state, job, ahead.quotas, now,
-                       TooManyFor(job, state, ahead.holds, ahead.quotas, now));
-  }
+  const int64_t denied = DeniedByQuota(job, state, ahead, now);
+  if (!ahead.quotas.Yields(job) || denied > 0)
+    return QuotaReason(state, job, ahead.quotas, now, spec.exclusive ? denied : 0);
   if (ahead.blocker != nullptr) return BehindWhom(state, job, ahead, now);
   if (spec.exclusive) return "waits for " + Wanted(state, job) + Obstacles(state, job, usable, now);
   const auto best =

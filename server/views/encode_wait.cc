@@ -65,8 +65,7 @@ void EncodeWait(const core::State& state, base::JobId id, const core::Now& now,
   if (wait->behind != nullptr) message->set_behind(base::ToString(wait->behind->row.id));
   message->set_free(wait->free);
   message->set_minutes_that_pass(wait->minutes_that_pass);
-  message->set_start_not_known(!wait->is_start_known);
-  message->set_why_not_known(wait->why_not_known);
+  if (wait->why_not_known) message->set_why_not_known(*wait->why_not_known);
   for (const core::Hindrance& hindrance : wait->hindrances) {
     if (message->hindrances_size() == kMostHindrances) break;
     EncodeHindrance(hindrance, now, message->add_hindrances());

@@ -76,7 +76,7 @@ TEST_F(ExplainJobTest, OfAWaitingJobItSaysWhoHasWhatAndWhatWouldHelp) {
 TEST_F(ExplainJobTest, AStartThatIsNotKnownIsSaidAndWhatIsNotKeptOfWhyItWaited) {
   v1::JobDetail& detail = AddWaiting();
   EXPECT_EQ(Trainctl({"explain", "j3"}).out.find("starts"), std::string::npos);
-  detail.mutable_wait()->set_start_not_known(true);
+  detail.mutable_wait()->set_why_not_known("");
   EXPECT_NE(Trainctl({"explain", "j3"}).out.find("starts    not known\n"), std::string::npos)
       << Trainctl({"explain", "j3"}).out;
   detail.mutable_wait()->set_why_not_known("behind j2, exclusive");

@@ -247,9 +247,9 @@ std::string Describe(const Wait& wait, const Now& now) {
   out << wait.free << " free";
   if (wait.behind != nullptr) out << ", behind " << base::ToString(wait.behind->row.id);
   if (wait.minutes_that_pass > 0) out << ", " << wait.minutes_that_pass << " min pass";
-  if (!wait.is_start_known)
+  if (wait.why_not_known)
     out << ", start not known"
-        << (wait.why_not_known.empty() ? "" : " (" + wait.why_not_known + ")");
+        << (wait.why_not_known->empty() ? "" : " (" + *wait.why_not_known + ")");
   out << "\n";
   for (const Hindrance& hindrance : wait.hindrances) {
     out << "  " << hindrance.worker->row.name << " " << Name(hindrance.state);
