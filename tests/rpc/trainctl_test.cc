@@ -188,6 +188,20 @@ TEST_F(TrainctlTest, WhenALeaseBeginsIsToldInLocalTime) {
   tzset();
 }
 
+TEST_F(TrainctlTest, WhatIsNotKnownOfAWaitIsExplained) {
+  Train(site_, worker_, "without-a-limit");
+  job::JobSpec whole = SmallJob("whole");
+  whole.exclusive = true;
+  EXPECT_EQ(site_.Submit(whole), "j2");
+  EXPECT_EQ(site_.Submit("behind"), "j3");
+  const std::string told = Run({"explain", "j3"}).out;
+  EXPECT_NE(told.find("not known (behind j2, exclusive)\n"), std::string::npos) << told;
+  EXPECT_EQ(told.find("before the coordinator began"), std::string::npos) << told;
+  site_.Restart();
+  const std::string again = Run({"explain", "j3"}).out;
+  EXPECT_NE(again.find("before the coordinator began, "), std::string::npos) << again;
+}
+
 TEST_F(TrainctlTest, UiPrintsWhereThePagesAre) {
   const Ended ended = Run({"ui"});
   EXPECT_EQ(ended.code, client::kExitOk) << ended.err;
