@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What `trainctl advise` puts first, beside the other ways of the same training, run on this host.
 
-usage: tests/gpu/advice.py [--rows PATTERN,…] [--try N] [--steps N] [--results FILE]
-[--budget SECONDS] [--tiny] [--bin DIR]
+usage: tests/gpu/advice.py [--rows PATTERN,…] [--set KEY=VALUE …] [--try N] [--steps N]
+[--results FILE] [--budget SECONDS] [--tiny] [--bin DIR]
 
-Each row of deploy/recipes/lab-*.json that this host has devices for, cut as recipes.py cuts it:
+Each row of deploy/recipes/lab-*.json that this host has devices for, cut as recipes.py cuts it; a row
+of four devices runs on two with --set devices=2:
 advise names every way that fits, by predicted time; the first N and the row as its file has it run
 for a few steps, one after another. Printed for each row: advise's first choice, the fastest that
 was measured, and their ratio, predicted and measured seconds a step beside each other. Rows that
@@ -33,6 +34,7 @@ def options_of(arguments):
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", default="*", help="ids or patterns, such as single-3,lora-*")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--try", dest="tried", type=int, default=3)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("advice-results.json"))
@@ -40,7 +42,7 @@ def options_of(arguments):
     parser.add_argument("--tiny", action="store_true", help="a test of this script on a CPU slot")
     parser.add_argument("--bin", type=pathlib.Path, default=TOP / "build/bin")
     options = parser.parse_args(arguments)
-    options.set, options.engine, options.shipped_data = [], "fused", False  # as recipes.py's
+    options.engine, options.shipped_data = "fused", False  # as recipes.py's
     return options
 
 
