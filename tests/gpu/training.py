@@ -236,6 +236,14 @@ ROWS = {
         {**PICTURES, **SHARDED},
         [("lightning", BLIP2, ["--strategy", "fsdp"])],
     ),
+    # Held to what the peer holds: gradients are reduced in each micro step, as the peer's are.
+    "blip-2gpu-fsdp-reduced": (
+        "blip2-opt-2.7b",
+        2,
+        16,
+        {**PICTURES, **SHARDED, "resources.gpu_memory_limit": "23GiB"},
+        [("lightning", BLIP2, ["--strategy", "fsdp"])],
+    ),
     "blip-4gpu-ddp": (
         "blip2-opt-2.7b",
         4,
