@@ -4,8 +4,8 @@
 usage: tests/gpu/advice.py [--rows PATTERN,…] [--set KEY=VALUE …] [--try N] [--steps N]
 [--results FILE] [--budget SECONDS] [--tiny] [--bin DIR]
 
-Each row of deploy/recipes/lab-*.json that this host has devices for, cut as recipes.py cuts it; a row
-of four devices runs on two with --set devices=2:
+Each row of deploy/recipes/lab-*.json that this host has devices for, cut as recipes.py cuts it; a
+row of four devices runs on two with --set devices=2:
 advise names every way that fits, by predicted time; the first N and the row as its file has it run
 for a few steps, one after another. Printed for each row: advise's first choice, the fastest that
 was measured, and their ratio, predicted and measured seconds a step beside each other. Rows that
