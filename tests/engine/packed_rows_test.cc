@@ -59,6 +59,14 @@ job::ModelShape Opt() {
   return shape;
 }
 
+// Rows of more than 16 tokens have frequencies of their own.
+job::ModelShape Dynamic() {
+  job::ModelShape shape = Shape("llama");
+  shape.max_positions = 16;
+  shape.rope_scaling = job::RopeScaling{.type = job::RopeType::kDynamic, .factor = 2};
+  return shape;
+}
+
 std::vector<Case> Cases() {
   const job::LoraSpec lora{.r = 4, .alpha = 8, .dropout = 0, .targets = {}};
   return {{"llama", Shape("llama")},
@@ -66,6 +74,7 @@ std::vector<Case> Cases() {
           {"windows", InWindows()},
           {"windows_checkpointed", InWindows(), {.checkpoint_every = 1}},
           {"windows_lora", InWindows(), {.lora = lora}},
+          {"dynamic", Dynamic()},
           {"opt", Opt()},
           {"checkpointed", Shape("llama"), {.checkpoint_every = 2}},
           {"checkpointed_opt", Opt(), {.checkpoint_every = 1}},

@@ -187,6 +187,29 @@ TEST(ModelConfig, RotaryScalingIsReadInBothDialects) {
   EXPECT_EQ(new_dialect.rope_scaling, old_dialect.rope_scaling);
 }
 
+TEST(ModelConfig, OriginalPositionsBesideTheScalingGoBeforeThoseInIt) {
+  const auto positions = [](const std::string& in, const std::string& beside) {
+    return ShapeOf(Llama(R"(, "rope_scaling": {"rope_type": "yarn", "factor": 4.0)" + in + "}" +
+                         beside))
+        .rope_scaling->original_positions;
+  };
+  const std::string in = R"(, "original_max_position_embeddings": 64)",
+                    beside = R"(, "original_max_position_embeddings": 32)";
+  EXPECT_EQ(positions(in, ""), 64);
+  EXPECT_EQ(positions("", beside), 32);
+  EXPECT_EQ(positions(in, beside), 32);
+}
+
+TEST(ModelConfig, BothDialectsOfRotaryScalingMustSayTheSame) {
+  const std::string old_dialect = R"(, "rope_scaling": {"rope_type": "linear", "factor": 4.0})";
+  EXPECT_EQ(ShapeOf(Llama(old_dialect + R"(, "rope_parameters": {"rope_type": "linear",
+                                           "factor": 4.0})"))
+                .rope_scaling->factor,
+            4);
+  EXPECT_THAT(MessageOf(Llama(old_dialect + R"(, "rope_parameters": {"rope_theta": 1e6})")),
+              HasSubstr("rope_scaling and rope_parameters differ"));
+}
+
 TEST(ModelConfig, YarnTakesItsTemperatureFromTheFactorUnlessItIsGiven) {
   const auto yarn = [](const std::string& more) {
     return *ShapeOf(Llama(R"(, "rope_scaling": {"type": "yarn", "factor": 4.0)" + more + "}"))

@@ -39,11 +39,17 @@ void ReadYarn(const JsonObject& rope, RopeScaling* scaling) {
   scaling->truncates_correction = rope.Flag("truncate", true);
 }
 
-RopeScaling ReadScaling(const JsonObject& rope, RopeType type, int64_t max_positions) {
+// Beside the scaling or in it; transformers takes the former where both are given.
+int64_t OriginalPositions(const JsonObject& config, const JsonObject& rope, int64_t max_positions) {
+  constexpr const char* kKey = "original_max_position_embeddings";
+  return config.Integer(kKey, 1, kMaxVocab, rope.Integer(kKey, 1, kMaxVocab, max_positions));
+}
+
+RopeScaling ReadScaling(const JsonObject& config, const JsonObject& rope, RopeType type,
+                        int64_t max_positions) {
   RopeScaling scaling{.type = type, .factor = rope.Positive("factor")};
   if (type != RopeType::kLlama3 && type != RopeType::kYarn) return scaling;
-  scaling.original_positions =
-      rope.Integer("original_max_position_embeddings", 1, kMaxVocab, max_positions);
+  scaling.original_positions = OriginalPositions(config, rope, max_positions);
   if (type == RopeType::kLlama3)
     ReadLlama3(rope, &scaling);
   else
@@ -55,20 +61,23 @@ RopeScaling ReadScaling(const JsonObject& rope, RopeType type, int64_t max_posit
 
 void ReadRope(const JsonObject& config, job::ModelShape* shape) {
   shape->rope_theta = config.Positive("rope_theta", 10000);
-  for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    if (config.Get(key) == nullptr) continue;
-    const JsonObject rope = config.Object(key);
-    rope.Only("partial_rotary_factor", 1.0);
-    shape->rope_theta = rope.Positive("rope_theta", shape->rope_theta);
-    const char* type_key = rope.Get("rope_type") != nullptr ? "rope_type" : "type";
-    const std::string name = rope.Text(type_key, "default");
-    const auto type = job::ParseRopeType(name);
-    if (type) {
-      shape->rope_scaling = ReadScaling(rope, *type, shape->max_positions);
-    } else if (name != "default") {
-      rope.Expected(type_key,
-                    "default, linear, dynamic, llama3 or yarn; others are not yet supported");
-    }
+  const nlohmann::json *old_dialect = config.Get("rope_scaling"),
+                       *new_dialect = config.Get("rope_parameters");
+  if (old_dialect == nullptr && new_dialect == nullptr) return;
+  if (old_dialect != nullptr && new_dialect != nullptr && *old_dialect != *new_dialect)
+    return config.Fail("rope_scaling and rope_parameters differ: expected one of them");
+  const char* key = old_dialect != nullptr ? "rope_scaling" : "rope_parameters";
+  const JsonObject rope = config.Object(key);
+  rope.Only("partial_rotary_factor", 1.0);
+  shape->rope_theta = rope.Positive("rope_theta", shape->rope_theta);
+  const char* type_key = rope.Get("rope_type") != nullptr ? "rope_type" : "type";
+  const std::string name = rope.Text(type_key, "default");
+  const auto type = job::ParseRopeType(name);
+  if (type) {
+    shape->rope_scaling = ReadScaling(config, rope, *type, shape->max_positions);
+  } else if (name != "default") {
+    rope.Expected(type_key,
+                  "default, linear, dynamic, llama3 or yarn; others are not yet supported");
   }
 }
 

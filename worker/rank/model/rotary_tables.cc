@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "worker/rank/ops/kv_cache.h"
+#include "worker/rank/ops/segments.h"
 
 namespace trainctl::model {
 namespace {
@@ -96,6 +96,14 @@ RotaryTables TablesOf(const at::Tensor& positions, const at::Tensor& frequencies
   return {angles.cos() * factor, angles.sin() * factor};
 }
 
+// Each row that is packed, from its first position on.
+std::vector<ops::TextSpan> SpansOf(const ops::Segments& segments) {
+  std::vector<ops::TextSpan> spans;
+  for (int64_t row = 0; row < segments.size(); ++row)
+    spans.push_back({.text = row, .first = 0, .count = segments.length(row)});
+  return spans;
+}
+
 }  // namespace
 
 Rotation::Rotation(const job::ModelShape& shape, int64_t max_length, at::Device device)
@@ -113,9 +121,9 @@ Rotation::Rotation(const job::ModelShape& shape, int64_t max_length, at::Device 
 
 RotaryTables Rotation::At(const MicroBatch& batch) const {
   if (!tables_.cos.defined()) return {};
-  if (batch.cache != nullptr) return OfCached(*batch.cache);
-  const int64_t longest = batch.longest();
-  return batch.segments ? Of(batch.segments->positions, longest) : Range(0, batch.length, longest);
+  if (batch.cache != nullptr) return OfEach(batch.cache->spans(), batch.cache->positions());
+  if (batch.segments) return OfEach(SpansOf(*batch.segments), batch.segments->positions);
+  return Range(0, batch.length, batch.longest());
 }
 
 bool Rotation::IsBeyond(int64_t longest) const {
@@ -124,24 +132,21 @@ bool Rotation::IsBeyond(int64_t longest) const {
 }
 
 RotaryTables Rotation::Range(int64_t first, int64_t count, int64_t longest) const {
-  if (IsBeyond(longest)) return Of(at::arange(first, first + count, exponents_.options()), longest);
+  if (IsBeyond(longest)) {
+    return TablesOf(at::arange(first, first + count, exponents_.options()),
+                    Frequencies(DynamicTheta(shape_, longest), exponents_));
+  }
   return {tables_.cos.narrow(0, first, count), tables_.sin.narrow(0, first, count)};
 }
 
-RotaryTables Rotation::Of(const at::Tensor& positions, int64_t longest) const {
-  if (IsBeyond(longest)) {
-    return TablesOf(positions.to(at::kFloat),
-                    Frequencies(DynamicTheta(shape_, longest), exponents_));
+RotaryTables Rotation::OfEach(std::span<const ops::TextSpan> spans,
+                              const at::Tensor& positions) const {
+  if (std::ranges::none_of(spans, [&](const ops::TextSpan& s) { return IsBeyond(s.end()); })) {
+    return {at::index_select(tables_.cos, 0, positions),
+            at::index_select(tables_.sin, 0, positions)};
   }
-  return {at::index_select(tables_.cos, 0, positions), at::index_select(tables_.sin, 0, positions)};
-}
-
-RotaryTables Rotation::OfCached(const ops::KvCache& cache) const {
-  int64_t longest = 0;
-  for (const ops::TextSpan& span : cache.spans()) longest = std::max(longest, span.end());
-  if (!IsBeyond(longest)) return Of(cache.positions(), longest);
   std::vector<at::Tensor> cos, sin;
-  for (const ops::TextSpan& span : cache.spans()) {
+  for (const ops::TextSpan& span : spans) {
     const RotaryTables own = Range(span.first, span.count, span.end());
     cos.push_back(own.cos);
     sin.push_back(own.sin);

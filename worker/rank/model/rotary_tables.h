@@ -6,9 +6,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <span>
 
 #include "common/model/model_shape.h"
 #include "worker/rank/model/model.h"
+#include "worker/rank/ops/kv_cache.h"
 
 namespace trainctl::model {
 
@@ -24,17 +26,18 @@ class Rotation {
   Rotation(const job::ModelShape& shape, int64_t max_length, at::Device device);
 
   // For each position of a sample; of packed rows and of texts that are continued, for each row.
-  // "dynamic" frequencies are those of the longest row of the batch. A continued text has those of
-  // its length so far. Undefined where there is no rotation. Does not wait for the device.
+  // "dynamic" frequencies are those of the longest row of the batch. A packed row has those of its
+  // own length, a continued text those of its length so far. Undefined where there is no rotation.
+  // Does not wait for the device.
   RotaryTables At(const MicroBatch& batch) const;
 
  private:
   // Whether a row of this length has frequencies of its own.
   bool IsBeyond(int64_t longest) const;
-  // Of neighbouring positions, or of these, by the frequencies of a row that is so long.
+  // Of neighbouring positions, by the frequencies of a row that is so long.
   RotaryTables Range(int64_t first, int64_t count, int64_t longest) const;
-  RotaryTables Of(const at::Tensor& positions, int64_t longest) const;
-  RotaryTables OfCached(const ops::KvCache& cache) const;
+  // Of texts side by side, whose positions these are, by the frequencies of each one's length.
+  RotaryTables OfEach(std::span<const ops::TextSpan> spans, const at::Tensor& positions) const;
 
   job::ModelShape shape_;
   RotaryTables tables_;   // [max_length, head_dim / 2], of rows up to max_positions
