@@ -249,10 +249,13 @@ Qwen 3's template writes an answer's reasoning_content; others refuse rows that 
 writes a system turn into the last user's, where transformers leaves it out of rows that end with an
 answer. completion: rows of {"prompt", "completion"}, joined as they are and made into tokens as one
 text. Only the completion counts in the loss, as there; a token across the seam belongs to it.
-captions: pictures (JPEG, PNG, WebP; turned as their EXIF says) with texts, an imagefolder with
-metadata.jsonl or metadata.csv, or rows of {"image", "text"}, the paths relative to that file; the
-text counts in the loss. BLIP-2 takes these, and nothing else. Its placeholders for the picture
-count in max_seq_length. text: lines {"text": …}. plain: one text, cut into rows of max_seq_length.
+captions: pictures (JPEG, PNG, WebP) with texts, an imagefolder with metadata.jsonl or metadata.csv,
+or rows of {"image", "text"}, the paths relative to that file; the text counts in the loss. BLIP-2
+takes these, and nothing else. Its placeholders for the picture count in max_seq_length. Pictures
+are turned as their EXIF says, CMYK becomes RGB as with Pillow, of an animated PNG the first picture
+is taken; animated WebP and PNG in gray of 16 bits are refused, or skipped
+(data.on_broken_picture). Each rank keeps 2 GiB of decoded pictures; what does not fit is decoded
+again in each epoch. text: lines {"text": …}. plain: one text, cut into rows of max_seq_length.
 bin: tokens as they are. data.columns says what the file calls these keys: {"text": "caption"}.
 
 All of these but plain and bin may lie in Parquet, or in Arrow as save_to_disk of Hugging Face's
