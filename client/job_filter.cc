@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "client/all_jobs.h"
 #include "client/naming.h"
 #include "client/show/format.h"
 #include "common/base/did_you_mean.h"
@@ -51,9 +52,7 @@ base::Error UnknownState(const std::string& word) {
 base::Result<std::vector<v1::JobView>> ListOf(Api& api, const std::vector<std::string>& jobs) {
   v1::ListRequest request;
   for (const std::string& job : jobs) request.add_jobs(job);
-  const base::Result<v1::ListResponse> response = api.List(request);
-  if (!response.ok()) return response.error();
-  return std::vector<v1::JobView>(response->jobs().begin(), response->jobs().end());
+  return ListAllJobs(api, std::move(request));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ struct DeviceGroup {
   job::SiteDevice device;
   std::vector<SiteWorker> workers;
   std::map<std::string, int64_t> left_out;  // device_choice.h
+  std::vector<advice::DeviceModel> others;  //
 };
 
 // The workers of the lease that the job names; nullopt: it names none, or nobody can say.
@@ -61,7 +62,8 @@ base::Result<DeviceGroup> BestDevices(Context& context, const job::JobSpec& job,
   if (!chosen.ok()) return chosen.error();
   DeviceGroup group{.device = offered[chosen->places.front()].device,
                     .workers = {},
-                    .left_out = std::move(chosen->left_out)};
+                    .left_out = std::move(chosen->left_out),
+                    .others = std::move(chosen->others)};
   for (const size_t place : chosen->places) group.workers.push_back(site.workers[place]);
   return group;
 }
@@ -255,7 +257,7 @@ base::Result<Advice> Advise(Context& context, const job::JobSpec& asked,
   const SiteBounds bounds = site.bounds.value_or(SiteBounds());
   base::Result<advice::Ways> ways =
       advice::FindWays({advice.job, *inspection, group->device, advice.devices, options.liberties,
-                        DevicesOf(*group), bounds.user, bounds.policy});
+                        DevicesOf(*group), bounds.user, bounds.policy, group->others});
   if (!ways.ok()) return ways.error();
   advice.ways = std::move(*ways);
   advice.left_out = LeftOutOf(advice.ways.excluded, group->left_out);

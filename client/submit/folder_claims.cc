@@ -1,11 +1,12 @@
 #include "client/submit/folder_claims.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "client/all_jobs.h"
 #include "common/job/folder_claims.h"
 #include "common/job/output_folder.h"
 
@@ -16,11 +17,10 @@ namespace {
 std::map<std::string, std::string> LiveWriters(Api& api) {
   v1::ListRequest request;
   request.set_unfinished_only(true);
-  request.set_limit(std::numeric_limits<int64_t>::max());
-  const base::Result<v1::ListResponse> response = api.List(request);
+  const base::Result<std::vector<v1::JobView>> jobs = ListAllJobs(api, std::move(request));
   std::map<std::string, std::string> writers;
-  if (!response.ok()) return writers;
-  for (const v1::JobView& job : response->jobs()) {
+  if (!jobs.ok()) return writers;
+  for (const v1::JobView& job : *jobs) {
     if (!job.output_dir().empty()) writers[job.output_dir()] = job.id();
   }
   return writers;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "client/all_jobs.h"
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/lab_differences.h"
@@ -13,52 +14,10 @@
 namespace trainctl::client {
 namespace {
 
-constexpr int64_t kMostListed = 10'000;  // by the coordinator in one answer
-
 using Views = std::vector<v1::JobView>;
 
 // The newest first, by user and experiment.
 using ViewsOf = std::map<std::pair<std::string, std::string>, Views>;
-
-using Texts = google::protobuf::RepeatedPtrField<std::string>;
-
-// The request once for either half of these texts, which are its own.
-base::Status ListHalves(Api& api, const v1::ListRequest& request,
-                        Texts* (v1::ListRequest::*texts)(), ViewsOf* views);
-
-// Asks in parts where one answer does not hold all.
-base::Status ListRuns(Api& api, const v1::ListRequest& request, ViewsOf* views) {
-  const base::Result<v1::ListResponse> response = api.List(request);
-  if (!response.ok()) return response.error();
-  if (response->jobs_size() == kMostListed) {
-    if (request.names_size() > 1)
-      return ListHalves(api, request, &v1::ListRequest::mutable_names, views);
-    if (request.users_size() > 1)
-      return ListHalves(api, request, &v1::ListRequest::mutable_users, views);
-    return base::Error{base::Code::kExhausted,
-                       "there are " + WithThousands(kMostListed) + " runs of '" + request.names(0) +
-                           "' or more" +
-                           (request.users().empty() ? "" : " of " + request.users(0)) +
-                           ", which are too many to tell of all of them; name users, or remove old "
-                           "ones: trainctl rm --help"};
-  }
-  for (const v1::JobView& view : response->jobs()) {
-    // Others are of a group with that name.
-    if (std::ranges::find(request.names(), view.name()) != request.names().end())
-      (*views)[{view.owner(), view.name()}].push_back(view);
-  }
-  return base::Ok{};
-}
-
-base::Status ListHalves(Api& api, const v1::ListRequest& request,
-                        Texts* (v1::ListRequest::*texts)(), ViewsOf* views) {
-  v1::ListRequest first = request, second = request;
-  const int half = (first.*texts)()->size() / 2;
-  (first.*texts)()->DeleteSubrange(half, (first.*texts)()->size() - half);
-  (second.*texts)()->DeleteSubrange(0, half);
-  const base::Status listed = ListRuns(api, first, views);
-  return listed.ok() ? ListRuns(api, second, views) : listed;
-}
 
 base::Result<ViewsOf> ListRuns(Api& api, const std::vector<job::JobSpec>& experiments,
                                const std::vector<std::string>& users) {
@@ -68,10 +27,13 @@ base::Result<ViewsOf> ListRuns(Api& api, const std::vector<job::JobSpec>& experi
     if (names.insert(experiment.name).second) request.add_names(experiment.name);
   }
   for (const std::string& user : users) request.add_users(user);
-  request.set_limit(kMostListed);
+  base::Result<Views> listed = ListAllJobs(api, std::move(request));
+  if (!listed.ok()) return listed.error();
   ViewsOf views;
-  if (const base::Status listed = ListRuns(api, request, &views); !listed.ok())
-    return listed.error();
+  for (v1::JobView& view : *listed) {
+    // Others are of a group with that name.
+    if (names.contains(view.name())) views[{view.owner(), view.name()}].push_back(std::move(view));
+  }
   for (auto& [whose, runs] : views) {
     std::ranges::stable_sort(runs, [](const v1::JobView& a, const v1::JobView& b) {
       return a.submitted_at() > b.submitted_at();

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/all_jobs.h"
 #include "client/exit_code.h"
 #include "client/files/removed_outputs.h"
 #include "client/job_filter.h"
@@ -14,8 +15,7 @@
 namespace trainctl::client {
 namespace {
 
-constexpr int64_t kMostFound = 10'000;  // by the coordinator in one answer
-constexpr size_t kAtOnce = 20;          // it answers nobody else meanwhile
+constexpr size_t kAtOnce = 20;  // the coordinator answers nobody else meanwhile
 
 class Rm : public Verb {
  public:
@@ -75,13 +75,11 @@ class Rm : public Verb {
       return kept.error();
     base::Result<v1::ListRequest> request = filter_.Request(jobs_);
     if (!request.ok()) return request.error();
-    request->set_limit(kMostFound);
     if (older_seconds_) request->set_ended_before(EndedBefore(context));
-    const base::Result<v1::ListResponse> response = api.List(*request);
-    if (!response.ok()) return response.error();
-    std::vector<v1::JobView> found(response->jobs().begin(), response->jobs().end());
-    if (jobs_.empty()) std::erase_if(found, [](const v1::JobView& job) { return !HasEnded(job); });
-    if (found.empty() && !jobs_.empty() && !filter_.IsNarrow() && !older_seconds_)
+    base::Result<std::vector<v1::JobView>> found = ListAllJobs(api, *std::move(request));
+    if (!found.ok()) return found;
+    if (jobs_.empty()) std::erase_if(*found, [](const v1::JobView& job) { return !HasEnded(job); });
+    if (found->empty() && !jobs_.empty() && !filter_.IsNarrow() && !older_seconds_)
       return NoSuchJob(context, jobs_);
     return found;
   }

@@ -134,10 +134,10 @@ class Status : public Verb {
   }
 
   // Watched, a page stands still: it is no longer than the terminal is high. 0: as it comes.
-  int LinesForJobs(const Terminal& terminal, const std::string& hosts) const {
+  int LinesForJobs(const Terminal& terminal, const std::string& below) const {
     if (!watch_ || !terminal.interactive || terminal.height <= 0) return 0;
-    const auto below = static_cast<int>(std::ranges::count(hosts, '\n')) + 2;
-    return std::max(kFewestLines, terminal.height - below);
+    const auto lines = static_cast<int>(std::ranges::count(below, '\n')) + 1;
+    return std::max(kFewestLines, terminal.height - lines);
   }
 
   void Show(Context& context, const v1::ListResponse& response) {
@@ -152,13 +152,15 @@ class Status : public Verb {
     } else if (shown_) {
       context.out << "\n";
     }
-    const std::string hosts = HostsText(response);
+    const char* older =
+        response.more() && !limit_ ? "… and older jobs: --limit N shows the newest N\n" : "";
+    const std::string below = older + ("\n" + HostsText(response));
     const std::string none = IsFiltered() ? "no such jobs\n" : "no jobs\n";
     const std::string jobs = views.empty()
                                  ? none
                                  : JobsInView(views, context.clock().Wall(), terminal.layout,
-                                              LinesForJobs(terminal, hosts));
-    context.out << jobs << "\n" << hosts << std::flush;
+                                              LinesForJobs(terminal, below));
+    context.out << jobs << below << std::flush;
     shown_ = true;
   }
 

@@ -3,6 +3,7 @@
 #include "common/base/size.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -85,14 +86,22 @@ Places OnOpenHosts(const std::vector<OfferedDevice>& site, const Places& places,
 
 using Model = std::tuple<bool, int64_t, std::string>;  // a GPU, its memory, its name
 
-std::string OfAnotherModel(const Model& model) {
-  const auto& [is_gpu, memory, name] = model;
-  if (!is_gpu) return name + ": another model";
-  return name + " (" + base::FormatBytes(memory) +
-         "): another model; resources.constraints \"gpu.name\": \"=" + name + "\" names it";
+std::string NameOf(const job::SiteDevice& device) {
+  if (device.kind != job::DeviceKind::kCuda) return device.name;
+  return device.name + " (" + base::FormatBytes(device.memory_bytes) + ")";
+}
+
+std::string OfAnotherModel(const job::SiteDevice& device) {
+  const std::string text = NameOf(device) + ": another model";
+  if (device.kind != job::DeviceKind::kCuda) return text;
+  return text + "; resources.constraints \"gpu.name\": \"=" + device.name + "\" names it";
 }
 
 }  // namespace
+
+std::string TextOf(const DeviceModel& model) {
+  return std::to_string(model.devices) + " × " + NameOf(model.device);
+}
 
 base::Result<DeviceChoice> ChooseDevices(const job::JobSpec& job,
                                          const std::vector<OfferedDevice>& site) {
@@ -118,8 +127,12 @@ base::Result<DeviceChoice> ChooseDevices(const job::JobSpec& job,
   };
   const auto chosen = std::ranges::max_element(groups, {}, rank_of);
   for (const auto& [model, places] : groups) {
-    if (model != chosen->first) choice.left_out[OfAnotherModel(model)] = std::ssize(places);
+    if (model == chosen->first) continue;
+    const job::SiteDevice& device = site[places.front()].device;
+    choice.left_out[OfAnotherModel(device)] = std::ssize(places);
+    choice.others.push_back({device, std::ssize(places)});
   }
+  std::ranges::stable_sort(choice.others, std::greater(), &DeviceModel::devices);
   choice.places = std::move(chosen->second);
   return choice;
 }

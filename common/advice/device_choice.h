@@ -22,8 +22,17 @@ struct OfferedDevice {
   base::Status rules = base::Ok{};  // its host's verdict on the job (job::CheckByName)
 };
 
+// Equal devices that a job may use.
+struct DeviceModel {
+  job::SiteDevice device;  // one of them
+  int64_t devices = 0;     // how many there are
+};
+// "2 × NVIDIA H200 (139.00 GiB)".
+std::string TextOf(const DeviceModel& model);
+
 struct DeviceChoice {
-  std::vector<size_t> places;  // in the site
+  std::vector<size_t> places;       // in the site
+  std::vector<DeviceModel> others;  // models that were not chosen, those with most devices first
   // Devices that meet the constraints, by why the ways are not of them: "LOST", "not on beta and 2
   // other hosts: jobs of bob …", "NVIDIA A100 (80.00 GiB): another model; …".
   std::map<std::string, int64_t> left_out;

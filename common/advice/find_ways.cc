@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <ranges>
 #include <utility>
 
 #include "common/advice/reduction_limit.h"
@@ -61,7 +62,6 @@ class Search {
 
   Ways Run() {
     ways_.asked = Costed(asked_);
-    ways_.asked_refused = WhyAskedIsRefused();
     for (int64_t devices = 1; devices <= question_.devices; ++devices) {
       if (batch_.global % devices == 0) {
         TryOn(devices);
@@ -70,6 +70,7 @@ class Search {
         indivisible_.push_back(devices);
       }
     }
+    ways_.asked_refused = WhyAskedIsRefused();
     ExcludeIndivisible();
     for (auto& [reason, exclusion] : reasons_) ways_.excluded.push_back(std::move(exclusion));
     std::ranges::stable_sort(ways_.excluded, std::ranges::greater{}, &Exclusion::ways);
@@ -125,14 +126,37 @@ class Search {
 
   std::string WhyAskedIsRefused() {
     const Way& asked = ways_.asked;
-    if (asked_.devices > question_.devices)
-      return "it needs " + std::to_string(asked_.devices) + " devices, and there are " +
-             std::to_string(question_.devices);
+    if (asked_.devices > question_.devices) return TooFewText() + EnoughText();
     if (std::string why = WhyRefused(asked_); !why.empty()) return why;
     if (asked.limit_bytes > 0 && !job::FitsSafely(asked.peak_bytes(), asked.limit_bytes))
       return "it does not fit " + base::FormatBytes(asked.limit_bytes) + " with a margin";
     const auto shortage = job::FindHostShortage(asked_, asked.memory, question_.all);
     return shortage ? shortage->Text() : "";
+  }
+
+  // "it needs 8 devices of one model, and there are 2 × NVIDIA H200 (139.00 GiB) and 4 × …".
+  std::string TooFewText() const {
+    std::string text = "it needs " + std::to_string(asked_.devices) + " devices" +
+                       (question_.others.empty() ? "" : " of one model") + ", and there are " +
+                       TextOf(DeviceModel{question_.device, question_.devices});
+    for (const DeviceModel& other : question_.others) text += " and " + TextOf(other);
+    return text;
+  }
+
+  // "; of the first, 2 are enough for 40 ways, 1 for 32": of the ways that fit.
+  std::string EnoughText() const {
+    constexpr size_t kMostNumbers = 4;
+    std::map<int64_t, int64_t, std::greater<>> ways;  // by the number of their devices
+    for (const Way& way : ways_.fitting) ++ways[way.job.devices];
+    if (ways.empty()) return "; no way fits these";
+    std::string text = question_.others.empty() ? "; " : "; of the first ";
+    for (const auto& [devices, count] : ways | std::views::take(kMostNumbers)) {
+      const bool is_first = devices == ways.begin()->first;
+      text += is_first ? std::to_string(devices) + (devices == 1 ? " is" : " are") + " enough for "
+                       : ", " + std::to_string(devices) + " for ";
+      text += base::WithThousands(count) + (is_first ? count == 1 ? " way" : " ways" : "");
+    }
+    return text + (ways.size() > kMostNumbers ? ", …" : "");
   }
 
   // Found once for each number of devices; nothing else of a way changes it.

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/advice/device_choice.h"
 #include "common/base/result.h"
 #include "common/estimate/host_memory.h"
 #include "common/estimate/inspection.h"
@@ -37,6 +38,7 @@ struct Question {
   std::vector<job::SiteDevice> all = {};  // of them; none: nothing is known of their hosts
   std::string user = {};                  // who asks
   job::UserPolicy policy = {};            // what the site grants them
+  std::vector<DeviceModel> others = {};   // models that the job may use instead
 };
 
 struct Way {

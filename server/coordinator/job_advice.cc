@@ -25,6 +25,7 @@ std::string KeptOut(const core::State& state, const core::Worker& worker) {
 struct Devices {
   std::vector<job::SiteDevice> equal;
   std::map<std::string, int64_t> left_out;
+  std::vector<advice::DeviceModel> others;
 };
 
 base::Result<Devices> DevicesFor(const AdvisedSite& site, const core::JobRow& row) {
@@ -39,7 +40,8 @@ base::Result<Devices> DevicesFor(const AdvisedSite& site, const core::JobRow& ro
   }
   auto chosen = advice::ChooseDevices(job, offered);
   if (!chosen) return chosen.error();
-  Devices devices{.equal = {}, .left_out = std::move(chosen->left_out)};
+  Devices devices{
+      .equal = {}, .left_out = std::move(chosen->left_out), .others = std::move(chosen->others)};
   for (const size_t place : chosen->places) devices.equal.push_back(offered[place].device);
   return devices;
 }
@@ -98,7 +100,8 @@ base::Result<JobAdvice> AdviseJob(store::Reader& reader, const AdvisedSite& site
                                                       {},
                                                       equal,
                                                       row.user,
-                                                      site.policy.Of(row.user)});
+                                                      site.policy.Of(row.user),
+                                                      devices->others});
   if (!ways) return ways.error();
   advice.ways = std::move(*ways);
   const auto predict = [&](const std::vector<advice::TimeQuestion>& questions) {

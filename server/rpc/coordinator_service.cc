@@ -39,6 +39,21 @@ std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& names)
   return names.size() > kMost ? text + " …" : text;
 }
 
+struct JobPage {
+  StoredJobs jobs;
+  bool more = false;  // older ones pass too
+};
+
+// One more than is asked for tells whether there are more.
+base::Result<JobPage> ReadPage(store::Reader& reader, store::JobFilter filter) {
+  const auto most = static_cast<size_t>(filter.limit++);
+  auto jobs = reader.Jobs(filter);
+  if (!jobs) return jobs.error();
+  const bool more = jobs->size() > most;
+  if (more) jobs->pop_back();
+  return JobPage{*std::move(jobs), more};
+}
+
 // The jobs, if the caller may make the call on each of them.
 base::Result<StoredJobs> TheirsToTouch(const Permit& permit, base::Result<StoredJobs> jobs) {
   if (!jobs) return jobs;
@@ -171,15 +186,16 @@ void CoordinatorService::List(UnaryCall& call, const v1::ListRequest* request,
                               v1::ListResponse* response) {
   AskStore(
       {call}, [=] { return DecodeList(*request); },
-      [](const Permit&, store::Reader& reader, ListQuestion& question) -> base::Result<StoredJobs> {
-        if (question.names.empty()) return reader.Jobs(question.filter);
+      [](const Permit&, store::Reader& reader, ListQuestion& question) -> base::Result<JobPage> {
+        if (question.names.empty()) return ReadPage(reader, question.filter);
         auto jobs = coordinator::FindJobs(reader, question.names);
         if (!jobs) return jobs.error();
         question.filter.jobs = std::move(*jobs);
-        return reader.Jobs(question.filter);
+        return ReadPage(reader, question.filter);
       },
-      [this, response, with_loads = request->load_history()](StoredJobs jobs) {
-        *response = views::EncodeList(backend_.coordinator, std::move(jobs));
+      [this, response, with_loads = request->load_history()](JobPage page) {
+        *response = views::EncodeList(backend_.coordinator, std::move(page.jobs));
+        response->set_more(page.more);
         if (with_loads) views::AddLoads(backend_.coordinator, response->mutable_workers());
       });
 }

@@ -70,6 +70,12 @@ base::Result<ListQuestion> DecodeList(const v1::ListRequest& request) {
   question.filter.unfinished_only = request.unfinished_only();
   if (request.ended_before() < 0) return Negative("ended_before", request.ended_before());
   question.filter.ended_before = request.ended_before();
+  if (!request.before().empty()) {
+    const auto job = base::ParseJobId(request.before());
+    if (!job)
+      return Invalid("before: '" + request.before().substr(0, 64) + "': expected a job's id");
+    question.filter.before = *job;
+  }
   if (request.limit() > 0) question.filter.limit = std::min(request.limit(), kMaxListedJobs);
   return question;
 }

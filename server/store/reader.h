@@ -51,6 +51,7 @@ struct JobFilter {
   std::vector<std::string> names;  // a job's own, or its group's
   bool unfinished_only = false;
   base::WallMicros ended_before = 0;  // FINISHED before it; 0: no condition
+  base::JobId before;                 // a smaller id than this; 0: no condition
   int64_t limit = 1000;
 };
 

@@ -90,6 +90,7 @@ class SqliteReader : public Reader {
   base::Result<std::vector<StoredJob>> Jobs(const JobFilter& filter) override {
     Statement statement(*database_, JobsSql(filter));
     if (filter.ended_before > 0) statement.Put(filter.ended_before);
+    if (filter.before) statement.Put(filter.before.value);
     for (const job::JobState state : filter.states) statement.Put(job::Name(state));
     for (const job::Outcome outcome : filter.outcomes) statement.Put(job::Name(outcome));
     for (const std::string& user : filter.users) statement.Put(std::string_view(user));
@@ -344,6 +345,7 @@ class SqliteReader : public Reader {
                       " FROM jobs JOIN job_status ON job = jobs.id WHERE TRUE";
     if (filter.unfinished_only) sql += " AND state != 'FINISHED'";
     if (filter.ended_before > 0) sql += " AND state = 'FINISHED' AND ended_at < ?";
+    if (filter.before) sql += " AND jobs.id < ?";
     if (!filter.states.empty() || !filter.outcomes.empty()) {
       sql += " AND (state IN (" + Parameters(filter.states.size()) + ") OR outcome IN (" +
              Parameters(filter.outcomes.size()) + "))";

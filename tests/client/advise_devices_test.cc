@@ -21,6 +21,12 @@ Json DevicesLeftOut(const Json& ways) {
   return devices;
 }
 
+// Of all that fit: `ways` has all.
+std::string WaysOn(Json ways, int64_t devices) {
+  const auto on = [&](const Json& way) { return way["devices"] == devices; };
+  return std::to_string(std::ranges::count_if(ways["ways"], on));
+}
+
 TEST_F(AdviseTest, CountsNoDevicesOfHostsThatDoNotLetTheJobRun) {
   coordinator_.workers[1].set_host("beta");
   coordinator_.workers[1].mutable_rules()->add_read_roots("/elsewhere");
@@ -92,8 +98,31 @@ TEST_F(AdviseTest, OfSeveralModelsItIsTheLargestWithAsManyDevicesAsTheJobAsksFor
   EXPECT_EQ(named["device"], "NVIDIA A100");
   EXPECT_EQ(DevicesLeftOut(named), Json::object());
   const std::vector<std::string> too_many = {
-      "advise", File(), "--devices", "8", "--train.global_batch_size", "16"};
-  EXPECT_EQ(Ways(too_many)["as_asked"]["refused"], "it needs 8 devices, and there are 2");
+      "advise", File(), "--all", "--devices", "8", "--train.global_batch_size", "16"};
+  const Json few = Ways(too_many);
+  EXPECT_EQ(few["device"], "NVIDIA H200");
+  EXPECT_EQ(few["as_asked"]["refused"],
+            "it needs 8 devices of one model, and there are 2 × NVIDIA H200 (139.00 GiB) and "
+            "4 × NVIDIA A100 (80.00 GiB); of the first 2 are enough for " +
+                WaysOn(few, 2) + " ways, 1 for " + WaysOn(few, 1));
+}
+
+TEST_F(AdviseTest, WhereThereAreTooFewDevicesTheWaysOnFewerAreOffered) {
+  const std::vector<std::string> too_many = {
+      "advise", File(), "--all", "--devices", "4", "--train.global_batch_size", "16"};
+  const Json ways = Ways(too_many);
+  const std::string why =
+      "it needs 4 devices, and there are 2 × NVIDIA H200 (139.00 GiB); 2 are "
+      "enough for " +
+      WaysOn(ways, 2) + " ways, 1 for " + WaysOn(ways, 1);
+  EXPECT_EQ(ways["as_asked"]["refused"], why);
+  EXPECT_THAT(Trainctl(too_many).out, HasSubstr("\nAs the file has it: " + why + ".\n"));
+  for (v1::WorkerView& worker : coordinator_.workers)
+    worker.mutable_device()->set_memory_bytes(int64_t{1} << 20);
+  const Json none = Ways(too_many);
+  EXPECT_EQ(none["as_asked"]["refused"],
+            "it needs 4 devices, and there are 2 × NVIDIA H200 (1.00 MiB); no way fits these");
+  EXPECT_TRUE(none["ways"].empty());
 }
 
 TEST_F(AdviseTest, DevicesThatTheJobCannotHaveAreNotCounted) {

@@ -1,6 +1,7 @@
 #include "tests/client/fake_coordinator.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "common/base/ids.h"
@@ -8,6 +9,8 @@
 
 namespace trainctl::client {
 namespace {
+
+constexpr int64_t kUsualPage = 1'000, kLongestPage = 10'000;  // jobs in one answer
 
 base::Error NotFound(const std::string& name) {
   return {base::Code::kNotFound, "no job or group '" + name + "'"};
@@ -32,6 +35,14 @@ int64_t NumberOf(const v1::JobView& job) {
   return id ? id->value : 0;
 }
 
+// As the coordinator tells of them.
+std::vector<const v1::JobView*> NewestFirst(const std::vector<v1::JobView>& jobs) {
+  std::vector<const v1::JobView*> sorted;
+  for (const v1::JobView& job : jobs) sorted.push_back(&job);
+  std::ranges::stable_sort(sorted, std::greater(), [](const auto* job) { return NumberOf(*job); });
+  return sorted;
+}
+
 bool HasTag(const v1::JobView& job, const std::string& wanted) {
   return std::ranges::any_of(job.tags(), [&](const std::string& tag) {
     return tag == wanted || tag.starts_with(wanted + "=");
@@ -46,7 +57,8 @@ bool Passes(const v1::JobView& job, const v1::ListRequest& request) {
       request.users().empty() || std::ranges::count(request.users(), job.owner()) > 0;
   const bool has_tags =
       std::ranges::all_of(request.tags(), [&](const std::string& tag) { return HasTag(job, tag); });
-  return (any_state || is_in) && is_of && has_tags &&
+  const auto before = base::ParseJobId(request.before());
+  return (any_state || is_in) && is_of && has_tags && (!before || NumberOf(job) < before->value) &&
          !(request.unfinished_only() && job.state() == "FINISHED") &&
          (request.ended_before() == 0 ||
           (job.state() == "FINISHED" && job.ended_at() < request.ended_before()));
@@ -110,14 +122,16 @@ base::Result<v1::SubmitResponse> FakeApi::Submit(const v1::SubmitRequest& reques
 base::Result<v1::ListResponse> FakeApi::List(const v1::ListRequest& request) {
   if (fake_->unreachable) return Unreachable();
   v1::ListResponse response;
-  for (const v1::JobView& job : fake_->jobs) {
+  const int64_t most = request.limit() == 0 ? kUsualPage : std::min(request.limit(), kLongestPage);
+  for (const v1::JobView* job : NewestFirst(fake_->jobs)) {
     bool wanted = request.jobs().empty();
     for (const std::string& name : request.jobs()) {
-      for (const v1::JobView* found : fake_->Find(name)) wanted = wanted || found == &job;
+      for (const v1::JobView* found : fake_->Find(name)) wanted = wanted || found == job;
     }
-    const bool enough = request.limit() > 0 && response.jobs_size() == request.limit();
-    if (wanted && IsCalled(job, request) && Passes(job, request) && !enough)
-      *response.add_jobs() = job;
+    if (!wanted || !IsCalled(*job, request) || !Passes(*job, request)) continue;
+    response.set_more(response.jobs_size() == most);
+    if (response.more()) break;
+    *response.add_jobs() = *job;
   }
   for (const v1::WorkerView& worker : fake_->workers) {
     *response.add_workers() = worker;

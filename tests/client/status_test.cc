@@ -27,5 +27,15 @@ TEST_F(StatusTest, StatusWatchIsNoLongerThanTheTerminalAndKeepsWhatRunsAndTheNew
   EXPECT_NE(first.find("older jobs"), std::string::npos) << first;
 }
 
+TEST_F(StatusTest, StatusSaysWhereThereAreOlderJobsThanItShows) {
+  for (int i = 1; i <= 1'001; ++i)
+    coordinator_.jobs.push_back(FinishedJob("j" + std::to_string(i), "tiny", "SUCCEEDED"));
+  const std::string said = "\n… and older jobs: --limit N shows the newest N\n";
+  EXPECT_NE(Trainctl({"status"}).out.find(said), std::string::npos);
+  EXPECT_EQ(Trainctl({"status", "--limit", "2"}).out.find("older jobs"), std::string::npos);
+  coordinator_.jobs.pop_back();
+  EXPECT_EQ(Trainctl({"status"}).out.find("older jobs"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace trainctl::client

@@ -196,6 +196,15 @@ class Wheel(unittest.TestCase):
         site = home / ".local/state/trainctl/local"
         self.assertNotEqual(site.stat().st_uid, 0, "an ordinary user's")
 
+    def test_its_package_runs_its_program_where_the_environment_is_not_activated(self):
+        words = (
+            "from trainctl import program; print(program.find(), program.output_of('--version'))"
+        )
+        result = self.python(self.bin / "python3", words)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        found = self.packages / "trainctl/bin/trainctl"
+        self.assertTrue(result.stdout.startswith(f"{found} trainctl "), result.stdout)
+
     def expect_package_without_extra(self):
         """It is imported all the same, and says what is missing once that is needed."""
         words = "import trainctl; print(trainctl.recipe('single-4')); trainctl.connect()"

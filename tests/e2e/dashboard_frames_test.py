@@ -41,16 +41,30 @@ DRAW = (
 )
 # Once this frame, and the one that it has asked for, are drawn.
 DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# What the page has drawn, and asked of the coordinator. A line of a curve or axis is a stroke.
+COUNT = """
+window.counted = {strokes: 0, copies: 0, asked: 0};
+const count = (kind, owner, name) => {
+  const real = owner[name];
+  owner[name] = function (...all) { ++window.counted[kind]; return real.apply(this, all); };
+};
+count("strokes", CanvasRenderingContext2D.prototype, "stroke");
+count("copies", CanvasRenderingContext2D.prototype, "drawImage");
+count("asked", window, "fetch");
+"""
 MOVES = 100
 SHARE = 0.95  # of the frames
 DRAWS = 9
+MOST_COPIES = 1  # of a painted chart, a frame
+MOST_STROKES = 4  # a frame: around the tooltip, and at the point that it is of
 MOST_DRAWS = 0.5  # that a frame may cost: 0.12 on 2026-11-28, and 1 where all is stroked
 
 
 class DashboardFramesTest(DashboardCase):
     def open_comparison(self):
         job = self.finished(tiny_job())
-        self.browser.command("Page.addScriptToEvaluateOnNewDocument", source=AS_MANY)
+        for script in (AS_MANY, COUNT):
+            self.browser.command("Page.addScriptToEvaluateOnNewDocument", source=script)
         self.browser.open(f"{self.address}compare?job={job}")
         drawn = "return document.querySelectorAll('#curves tbody tr').length === 20"
         self.browser.wait(drawn)
@@ -88,6 +102,21 @@ class DashboardFramesTest(DashboardCase):
             costs.append((self.browser.page_seconds() - before) * 1000)
         return statistics.median(costs)
 
+    def counted(self):
+        return self.browser.run("return window.counted")
+
+    def expect_few_strokes(self, moves, **more):
+        """Of each frame, however many curves and points there are; nothing is asked for."""
+        strokes, before = [], self.counted()
+        for at in moves:
+            self.mouse("mouseMoved", at, **more)
+            now = self.counted()
+            strokes.append(now["strokes"] - before["strokes"])
+            self.assertLessEqual(now["copies"] - before["copies"], MOST_COPIES)
+            self.assertEqual(now["asked"], before["asked"])
+            before = now
+        self.assertLessEqual(max(strokes), MOST_STROKES, strokes)
+
     def expect_fast(self, what, costs, drawing):
         median, share = statistics.median(costs), sorted(costs)[int(len(costs) * SHARE)]
         print(
@@ -95,6 +124,21 @@ class DashboardFramesTest(DashboardCase):
             f"beside {drawing:.1f} ms for a chart anew",
         )
         self.assertLess(median, MOST_DRAWS * drawing, f"{what}: {costs}")
+
+    def test_a_frame_of_twenty_runs_strokes_none_of_their_curves(self):
+        self.open_comparison()
+        left, top, width, height = self.place()
+        moves = [(left + width * i // 10, top + height // 2) for i in range(2, 8)]
+        self.mouse("mouseMoved", moves[0])  # painted for all that come
+        before = self.counted()
+        self.browser.run(DRAW)
+        after = self.counted()
+        self.assertGreaterEqual(after["strokes"] - before["strokes"], RUNS, "a chart anew")
+        self.expect_few_strokes(moves)
+        self.assertGreater(self.counted()["copies"], after["copies"], "frames were drawn")
+        self.mouse("mousePressed", moves[0], button="left", buttons=1, clickCount=1)
+        self.expect_few_strokes(moves, button="left", buttons=1)
+        self.expect_no_faults()
 
     def test_frames_of_twenty_runs_draw_no_page_anew(self):
         self.browser.count_processor_time()

@@ -9,6 +9,7 @@ import os
 import pathlib
 import pwd
 import re
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -98,6 +99,17 @@ class PythonClient(Client, ClusterTest):
             del point["time"]
         self.assertGreater(len(points), 40)
         self.assertEqual(answer["points"], points)
+
+    def test_a_kernel_of_an_environment_that_is_not_activated_submits(self):
+        """As the wheel is laid out: its programs lie in the package, and none is on PATH."""
+        wheel = self.dir / "wheel"
+        shutil.copytree(PACKAGE / "trainctl", wheel / "trainctl")
+        (wheel / "trainctl" / "bin").mkdir()
+        (wheel / "trainctl" / "bin" / "trainctl").symlink_to(BIN / "trainctl")
+        alone = {"PATH": "/usr/bin:/bin", "TRAINCTL_BIN_DIR": "", "PYTHONPATH": str(wheel)}
+        self.environment.update(alone)
+        _, answer = self.do("run", job=tiny_job(), overrides={"train.max_steps": 2})
+        self.assertEqual((answer["outcome"], answer["steps"]), ("SUCCEEDED", 2))
 
     def test_what_others_wrote_does_not_steer_the_terminal(self):
         hostile = "\x1b]0;t\x07\x9b31m\u202e\u2066\u2028\r."

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "client/all_jobs.h"
 #include "client/grpc_api.h"
 #include "tests/client/fake_coordinator.h"
 #include "tests/rpc/fake_worker.h"
@@ -209,6 +210,26 @@ TEST_P(ApiContract, ListsHaveWhatWasAskedFor) {
   EXPECT_EQ(List(few).size(), 1u);
   v1::JobView view = Get("c")->jobs(0).view();
   EXPECT_EQ(view.state(), "QUEUED");
+}
+
+TEST_P(ApiContract, AListComesInPagesNewestFirst) {
+  ASSERT_TRUE(Submit("r1", {"a", "b", "c"}, "lab").ok());
+  v1::ListRequest request;
+  request.set_limit(2);
+  const auto page = [&] {
+    const base::Result<v1::ListResponse> listed = api_->List(request);
+    std::string ids;
+    for (const v1::JobView& job : listed.value().jobs()) ids += job.id() + " ";
+    return ids + (listed->more() ? "and more" : "");
+  };
+  EXPECT_EQ(page(), "j3 j2 and more");
+  request.set_before("j2");
+  EXPECT_EQ(page(), "j1 ");
+  request.set_before("j3");
+  EXPECT_EQ(page(), "j2 j1 ") << "a page that is just full";
+  const base::Result<std::vector<v1::JobView>> all = client::ListAllJobs(*api_, v1::ListRequest());
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->size(), 3u);
 }
 
 TEST_P(ApiContract, WhatIsNotThereIsNotFound) {

@@ -211,6 +211,10 @@ TEST(MalformedInput, BadFiltersAreNamed) {
   request.set_limit(-1);
   EXPECT_EQ(site.Call(&Stub::List, request, &response).error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);
+  request.set_limit(0);
+  request.set_before("the-first");
+  EXPECT_EQ(site.Call(&Stub::List, request, &response).error_message(),
+            "before: 'the-first': expected a job's id");
   v1::CancelResponse cancelled;
   EXPECT_EQ(site.Call(&Stub::Cancel, v1::CancelRequest(), &cancelled).error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);

@@ -262,6 +262,33 @@ TEST_F(TrainctlTest, StatusFindsJobsByTagUserAndState) {
   EXPECT_EQ(both["jobs"][1]["tags"], Json({{"lab", "2"}}));
 }
 
+// More than the coordinator tells of in one answer, and more than may be queued.
+TEST_F(TrainctlTest, RmByARuleTakesAllJobsHoweverMany) {
+  constexpr int kJobs = 10'003, kOfAGroup = 1'000;
+  for (int first = 0; first < kJobs; first += kOfAGroup) {
+    v1::SubmitRequest submitted;
+    submitted.set_request_id("from " + std::to_string(first));
+    submitted.set_group_name("group");
+    for (int i = first; i < std::min(kJobs, first + kOfAGroup); ++i) {
+      v1::JobSubmission& job = *submitted.add_jobs();
+      job.set_job_json(JobJson("job-" + std::to_string(i)));
+      job.set_inspection_json(InspectionJson());
+    }
+    v1::SubmitResponse accepted;
+    ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::Submit, submitted, &accepted).ok());
+    v1::CancelRequest cancelled;
+    cancelled.add_jobs(accepted.group());
+    v1::CancelResponse ended;
+    ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::Cancel, cancelled, &ended).ok());
+  }
+  EXPECT_NE(Run({"rm", "--older-than", "0s", "--dry-run"}).out.find("10,003 jobs would be removed"),
+            std::string::npos);
+  const Ended removed = Run({"rm", "--state", "cancelled", "--yes"});
+  EXPECT_EQ(removed.code, client::kExitOk) << removed.err;
+  EXPECT_EQ(removed.out, "Removed 10,003 jobs.\n");
+  EXPECT_EQ(Run({"status"}).out.substr(0, 7), "no jobs");
+}
+
 TEST_F(TrainctlTest, ADryRunSeesTheFolderOfAQueuedJob) {
   job::JobSpec spec = SmallJob("waits");
   spec.output = {.dir = site_.directory() + "/out/", .save = job::Save::kFinal};

@@ -187,6 +187,7 @@ TEST_F(SqliteStoreTest, JobsAreListedNewestFirstAndFiltered) {
   };
   EXPECT_EQ(ids({}), (std::vector<int64_t>{5, 4, 3, 2, 1}));
   EXPECT_EQ(ids({.limit = 2}), (std::vector<int64_t>{5, 4}));
+  EXPECT_EQ(ids({.before = {4}, .limit = 2}), (std::vector<int64_t>{3, 2}));
   EXPECT_EQ(ids({.states = {job::JobState::kStarting}}), (std::vector<int64_t>{1}));
   EXPECT_EQ(ids({.jobs = {{2}, {4}, {9}}, .unfinished_only = true}), (std::vector<int64_t>{4, 2}));
   EXPECT_EQ(ids({.names = {"n"}}), (std::vector<int64_t>{5, 4, 3, 2}));

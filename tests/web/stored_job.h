@@ -1,7 +1,9 @@
 // A job in a real store, and the points that a test adds to it.
 #pragma once
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -55,6 +57,21 @@ class StoredJob {
     store::Batch batch;
     batch.rows.push_back(core::MetricRows{{{1}, attempt_, rank}, std::move(points)});
     Apply(batch);
+  }
+
+  // As after a restart of its host: nothing of the store is in memory, nor in the page cache.
+  void Restart() {
+    reader_.reset();
+    store_.reset();
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      const int file = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
+      CHECK(file >= 0) << entry.path();
+      fsync(file);
+      posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+      close(file);
+    }
+    store_ = store::OpenSqliteStore(folder_).value();
+    reader_ = store::OpenSqliteReader(folder_).value();
   }
 
   store::Reader& reader() { return *reader_; }
