@@ -206,7 +206,14 @@ std::vector<std::string> PackLease(const State& state, std::vector<const Worker*
   return taken;
 }
 
-// The devices for a lease from `start` on; empty: too few. *why: who has the others.
+// "only 2 of the 4 devices", of a wish for 4.
+std::string TooFewText(size_t most, int64_t wished) {
+  if (most > 0) return "only " + std::to_string(most) + " of the " + Count(wished);
+  return wished == 1 ? "no device" : "none of the " + Count(wished);
+}
+
+// The devices for a lease from `start` on; empty: too few. *why: how many can be had, and who has
+// the others.
 std::vector<std::string> DevicesFrom(const State& state, const ByClass& classes,
                                      const LeaseWish& wish, base::WallMicros start, const Now& now,
                                      std::string* why = nullptr) {
@@ -239,7 +246,7 @@ std::vector<std::string> DevicesFrom(const State& state, const ByClass& classes,
   }
   if (why == nullptr) return {};
   constexpr size_t kMostReasons = 4;
-  *why = std::to_string(most) + " of the " + Count(wish.devices) + " can be had then";
+  *why = TooFewText(most, wish.devices) + " can be had";
   size_t said = 0;
   for (const std::string& reason : reasons) {
     *why += (said == 0 ? ": " : "; ") + (said == kMostReasons ? std::string("…") : reason);
@@ -337,7 +344,7 @@ base::Result<LeaseBlock> FindBlock(const State& state, const LeaseWish& wish, co
   DevicesFrom(state, *classes, wish, *starts.rbegin(), now, &why);
   return base::Error{
       base::Code::kConflict,
-      std::string("no block is free") + (goes_on ? " within a year" : "") + ": of them " + why};
+      "no block is free" + std::string(goes_on ? " within a year" : "") + ": " + why};
 }
 
 base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease,
