@@ -9,6 +9,7 @@
 #include "client/show/format.h"
 #include "common/base/size.h"
 #include "common/estimate/prediction.h"
+#include "common/job/lease_room.h"
 #include "common/job/linked_gang.h"
 
 namespace trainctl::client {
@@ -44,14 +45,14 @@ class Others {
     return false;
   }
 
-  // "; lease lab of ann has 2 of them until 2026-12-01 18:30 CET (17:30 UTC)".
+  // "; lease 'lab' of ann has 2 of them until 2026-12-01 18:30 CET (17:30 UTC)".
   std::string Text() const {
     std::string text;
     for (const v1::Lease& lease : leases_.leases()) {
       const auto taken = taken_.find(&lease);
       if (taken == taken_.end()) continue;
       const std::string count = std::to_string(taken->second);
-      text += "; lease " + lease.name() + " of " + lease.owner() +
+      text += "; " + job::LeaseText(lease.name(), lease.owner()) +
               (lease.start() <= leases_.now()
                    ? " has " + count + " of them until " + LocalAndUtc(lease.end())
                    : " wants " + count + " of them from " + LocalAndUtc(lease.start()) +
@@ -93,7 +94,7 @@ std::string UpcomingText(const Assessment& assessment, const v1::Lease& lease,
                          const v1::LeasesResponse& leases) {
   const std::vector<std::string> first = FirstOf(assessment, assessment.candidates);
   const int64_t seconds = std::max<int64_t>(0, lease.start() - leases.now()) / kMicrosPerSecond;
-  return "waits for lease " + lease.name() + " of " + lease.owner() + ", which begins " +
+  return "waits for " + job::LeaseText(lease.name(), lease.owner()) + ", which begins " +
          LocalAndUtc(lease.start()) + " (in " + base::FormatDuration(seconds) + "); then " +
          Join(first, ", ") + KindsText(assessment);
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <iostream>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "client/show/calendar_time.h"
 #include "client/show/decoded.h"
@@ -12,6 +12,7 @@
 #include "common/base/did_you_mean.h"
 #include "common/base/duration_hint.h"
 #include "common/base/size.h"
+#include "common/job/lease_room.h"
 
 namespace trainctl::client {
 namespace {
@@ -55,27 +56,17 @@ bool IsLeased(const v1::Lease& lease, const SiteWorker& worker) {
   return std::ranges::count(lease.workers(), worker.name) > 0;
 }
 
-int64_t DevicesOfWholeHosts(const v1::Lease& lease, const Site& site) {
-  std::set<std::string> parted;
-  for (const SiteWorker& worker : site.workers) {
-    if (!IsLeased(lease, worker)) parted.insert(worker.device.host);
-  }
-  return std::ranges::count_if(
-      site.workers, [&](const SiteWorker& worker) { return !parted.contains(worker.device.host); });
-}
-
-// Why it takes no such job, as the coordinator says it; empty: it may.
-std::string LeaseProblem(const v1::Lease& lease, const Site& site, const job::JobSpec& job) {
-  const std::string whose = "lease " + lease.name() + " of " + lease.owner();
-  if (StateOf(lease) == job::LeaseState::kEnding)
-    return whose + " is about to end, " + LocalAndUtc(lease.end());
-  if (job.devices > lease.workers_size()) {
-    return whose + " has " + Plural(lease.workers_size(), "device") + ", the job wants " +
-           std::to_string(job.devices);
-  }
-  if (site.workers.empty() || !job.exclusive || job.devices <= DevicesOfWholeHosts(lease, site))
-    return "";
-  return whose + " has no host whole, with all its devices, for a job that is exclusive";
+// Of a site that is not known the hosts are taken for whole.
+job::LeaseRoom RoomOf(const v1::Lease& lease, const Site& site) {
+  std::vector<job::LeasedOrNot> devices;
+  for (const SiteWorker& worker : site.workers)
+    devices.push_back({worker.device.host, IsLeased(lease, worker)});
+  return {.lease = job::LeaseText(lease.name(), lease.owner()),
+          .is_ending = StateOf(lease) == job::LeaseState::kEnding,
+          .end = LocalAndUtc(lease.end()),
+          .devices = lease.workers_size(),
+          .whole_host_devices =
+              devices.empty() ? lease.workers_size() : job::DevicesOfWholeHosts(devices)};
 }
 
 }  // namespace
@@ -132,11 +123,11 @@ Site OnlyLeased(const v1::Lease& lease, const Site& site) {
 void CheckLease(const v1::Lease& lease, const Site& site, Assessment* assessment) {
   for (job::Problem& problem : assessment->site_problems) {
     if (problem.expected.find("this site") == std::string::npos) continue;
-    problem.hint += (problem.hint.empty() ? "" : "; ") + std::string("of it only lease ") +
-                    lease.name() + " of " + lease.owner() +
+    problem.hint += (problem.hint.empty() ? "" : "; ") + std::string("of it only ") +
+                    job::LeaseText(lease.name(), lease.owner()) +
                     " counts: " + Join(lease.workers(), ", ");
   }
-  const std::string problem = LeaseProblem(lease, site, assessment->job);
+  const std::string problem = job::NoRoom(RoomOf(lease, site), assessment->job);
   if (!problem.empty())
     assessment->site_problems.push_back(
         {"resources.lease", 0, "", "a lease for this job", problem});

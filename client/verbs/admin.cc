@@ -47,18 +47,21 @@ Listing ListEntries(const v1::AuditResponse& response) {
 }
 
 Listing ListTokens(const v1::ListTokensResponse& response, base::WallMicros now) {
-  Listing listing{.collection = "tokens",
-                  .table = TextTable({{"ID", true}, {"OF"}, {"ROLE"}, {"MADE"}, {"EXPIRES"}})};
+  Listing listing{
+      .collection = "tokens",
+      .table = TextTable({{"ID", true}, {"OF"}, {"ROLE"}, {"SCOPE"}, {"MADE"}, {"EXPIRES"}})};
   for (const v1::Token& token : response.tokens()) {
     listing.records.push_back({{"id", token.id()},
                                {"owner", token.owner()},
                                {"role", token.role()},
+                               {"scope", token.scope().empty() ? Json() : Json(token.scope())},
                                {"created_at", Seconds(token.created_at())},
                                {"expires_at", Seconds(token.expires_at())}});
     const Style style = token.expires_at() > now ? Style::kPlain : Style::kBad;
     listing.table.AddRow({std::to_string(token.id()),
                           token.owner(),
                           token.role(),
+                          token.scope(),
                           LocalTime(token.created_at()),
                           {LocalTime(token.expires_at()), style}});
   }
@@ -86,6 +89,9 @@ class Admin : public Verb {
     });
     arguments.OnlyWith({"token create"}, [&] {
       arguments.Text("--role", "ROLE", &role_, "of a person: viewer, user, operator or admin");
+      arguments.Text("--scope", "SCOPES", &scope_,
+                     "what it may be used for, of what its role may: some of read, submit, cancel, "
+                     "remove, lease, operate and admin, as read,submit (default: all)");
     });
     arguments.OnlyWith({"token create", "worker-token"}, [&] {
       arguments.Duration("--for", &seconds_,
@@ -106,6 +112,10 @@ class Admin : public Verb {
         "restore begins a site with it.\n"
         "Tokens are for sites that are reached with TLS (traincoordinator init). A token is told "
         "once: the site keeps only its hash.\n"
+        "Scopes: read (all that changes nothing), submit (jobs, and looks at their data and model "
+        "on the workers), cancel, remove (jobs and what they have saved), lease (make, extend and "
+        "delete leases), operate (drain, fence and remove workers), admin (tokens, revoked hosts, "
+        "backups). trainctl submit needs submit and read.\n"
         "revoke-host: what the host's workers have, certificates and join tokens, is good for "
         "nothing from then on. Their connections end, and jobs there are as on any host that is "
         "cut "
@@ -214,7 +224,9 @@ class Admin : public Verb {
                             "--role worker: a host's workers join with trainctl admin "
                             "worker-token HOST"});
     }
-    return Make(context, api, Wish(owner, role_, kDefaultTokenSeconds));
+    v1::CreateTokenRequest wish = Wish(owner, role_, kDefaultTokenSeconds);
+    wish.set_scope(scope_);
+    return Make(context, api, wish);
   }
 
   int Make(Context& context, Api& api, const v1::CreateTokenRequest& wish) const {
@@ -235,14 +247,15 @@ class Admin : public Verb {
     }
     return Tell(context,
                 "Token " + std::to_string(token.id()) + " of " + token.owner() + ", " +
-                    token.role() + ", until " + LocalTime(token.expires_at()) +
+                    token.role() + (token.scope().empty() ? "" : ", for " + token.scope()) +
+                    ", until " + LocalTime(token.expires_at()) +
                     (file_.empty() ? ". It is told only now:\n" + made->text() + "\n"
                                    : ", is in " + file_ + ".\n"),
                 listing);
   }
 
   std::vector<std::string> words_;
-  std::string role_, file_;
+  std::string role_, scope_, file_;
   std::optional<int64_t> last_, before_, seconds_;
 };
 

@@ -222,6 +222,7 @@ constexpr VerbRow kVerbs[] = {
      MakeConfig},
     {"admin", "for admins: tokens of people and workers, backups, and who asked for which change",
      "  trainctl admin token create anna --role user --for 90d --to anna.token\n"
+     "  trainctl admin token create ci --role user --scope submit,read --to ci.token\n"
      "  trainctl admin token ls\n"
      "  trainctl admin token revoke 3\n"
      "  trainctl admin worker-token gpu-1 --to join.token\n"

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common/base/clock.h"
+#include "server/auth/scope.h"
 
 namespace trainctl::auth {
 
@@ -30,6 +31,7 @@ struct Caller {
   int64_t joins = 0;  // the id of its join token; 0: it has none
   base::WallMicros certified_at = 0;  // when its certificate was made; 0: it has none
   int64_t token = 0;                  // the id of a person's token; 0: it has none
+  Scopes scopes;                      // of that token
   int64_t session = 0;                // of a browser that has signed in (sign_ins.h); 0: none
 };
 

@@ -8,43 +8,43 @@ namespace {
 
 constexpr std::array kPermissions = {
     // What is asked. Everyone with a role sees all jobs, so that a class can compare its runs.
-    Permission{"List", Role::kViewer, Role::kViewer},
-    Permission{"Get", Role::kViewer, Role::kViewer},
-    Permission{"Watch", Role::kViewer, Role::kViewer},
-    Permission{"Logs", Role::kViewer, Role::kViewer},
-    Permission{"Compare", Role::kViewer, Role::kViewer},
-    Permission{"Metrics", Role::kViewer, Role::kViewer},
-    Permission{"EarlierRuns", Role::kViewer, Role::kViewer},
-    Permission{"Workers", Role::kViewer, Role::kViewer},
+    Permission{"List", Scope::kRead, Role::kViewer, Role::kViewer},
+    Permission{"Get", Scope::kRead, Role::kViewer, Role::kViewer},
+    Permission{"Watch", Scope::kRead, Role::kViewer, Role::kViewer},
+    Permission{"Logs", Scope::kRead, Role::kViewer, Role::kViewer},
+    Permission{"Compare", Scope::kRead, Role::kViewer, Role::kViewer},
+    Permission{"Metrics", Scope::kRead, Role::kViewer, Role::kViewer},
+    Permission{"EarlierRuns", Scope::kRead, Role::kViewer, Role::kViewer},
+    Permission{"Workers", Scope::kRead, Role::kViewer, Role::kViewer},
     // A browser at the dashboard, by the code that is asked for or by a token.
-    Permission{"SignIn", Role::kViewer, Role::kViewer, false, "sign-in"},
+    Permission{"SignIn", Scope::kRead, Role::kViewer, Role::kViewer, false, "sign-in"},
     // What runs or reads something on the workers' hosts. Submit on anybody's: going on from a job.
-    Permission{"Inspect", Role::kUser, Role::kUser},
-    Permission{"ReadArtifact", Role::kUser, Role::kOperator},
-    Permission{"Submit", Role::kUser, Role::kOperator, false, "submit"},
-    Permission{"Cancel", Role::kUser, Role::kOperator, false, "cancel"},
-    Permission{"Remove", Role::kUser, Role::kOperator, false, "rm"},
-    Permission{"RemoveOutputs", Role::kUser, Role::kOperator, false, "rm-outputs"},
+    Permission{"Inspect", Scope::kSubmit, Role::kUser, Role::kUser},
+    Permission{"ReadArtifact", Scope::kRead, Role::kUser, Role::kOperator},
+    Permission{"Submit", Scope::kSubmit, Role::kUser, Role::kOperator, false, "submit"},
+    Permission{"Cancel", Scope::kCancel, Role::kUser, Role::kOperator, false, "cancel"},
+    Permission{"Remove", Scope::kRemove, Role::kUser, Role::kOperator, false, "rm"},
+    Permission{"RemoveOutputs", Scope::kRemove, Role::kUser, Role::kOperator, false, "rm-outputs"},
     // Leases: whose jobs run under one is its owner's.
-    Permission{"Leases", Role::kViewer, Role::kViewer},
-    Permission{"FindLease", Role::kViewer, Role::kViewer},
-    Permission{"CreateLease", Role::kUser, Role::kUser, false, "lease"},
-    Permission{"ExtendLease", Role::kUser, Role::kOperator, false, "extend"},
-    Permission{"DeleteLease", Role::kUser, Role::kOperator, false, "unlease"},
+    Permission{"Leases", Scope::kRead, Role::kViewer, Role::kViewer},
+    Permission{"FindLease", Scope::kRead, Role::kViewer, Role::kViewer},
+    Permission{"CreateLease", Scope::kLease, Role::kUser, Role::kUser, false, "lease"},
+    Permission{"ExtendLease", Scope::kLease, Role::kUser, Role::kOperator, false, "extend"},
+    Permission{"DeleteLease", Scope::kLease, Role::kUser, Role::kOperator, false, "unlease"},
     // What concerns the site as a whole.
-    Permission{"Fence", Role::kOperator, Role::kOperator, false, "fence"},
-    Permission{"RemoveWorker", Role::kOperator, Role::kOperator, false, "remove"},
-    Permission{"Drain", Role::kOperator, Role::kOperator, false, "drain"},
-    Permission{"Undrain", Role::kOperator, Role::kOperator, false, "undrain"},
-    Permission{"Audit", Role::kAdmin, Role::kAdmin},
-    Permission{"Backup", Role::kAdmin, Role::kAdmin, false, "backup"},
-    Permission{"ListTokens", Role::kAdmin, Role::kAdmin},
-    Permission{"CreateToken", Role::kAdmin, Role::kAdmin, false, "create-token"},
-    Permission{"RevokeToken", Role::kAdmin, Role::kAdmin, false, "revoke-token"},
-    Permission{"RevokeHost", Role::kAdmin, Role::kAdmin, false, "revoke-host"},
+    Permission{"Fence", Scope::kOperate, Role::kOperator, Role::kOperator, false, "fence"},
+    Permission{"RemoveWorker", Scope::kOperate, Role::kOperator, Role::kOperator, false, "remove"},
+    Permission{"Drain", Scope::kOperate, Role::kOperator, Role::kOperator, false, "drain"},
+    Permission{"Undrain", Scope::kOperate, Role::kOperator, Role::kOperator, false, "undrain"},
+    Permission{"Audit", Scope::kRead, Role::kAdmin, Role::kAdmin},
+    Permission{"Backup", Scope::kAdmin, Role::kAdmin, Role::kAdmin, false, "backup"},
+    Permission{"ListTokens", Scope::kRead, Role::kAdmin, Role::kAdmin},
+    Permission{"CreateToken", Scope::kAdmin, Role::kAdmin, Role::kAdmin, false, "create-token"},
+    Permission{"RevokeToken", Scope::kAdmin, Role::kAdmin, Role::kAdmin, false, "revoke-token"},
+    Permission{"RevokeHost", Scope::kAdmin, Role::kAdmin, Role::kAdmin, false, "revoke-host"},
     // The workers' stream, and their certificates.
-    Permission{"Connect", Role::kNone, Role::kNone, true, "connect"},
-    Permission{"Certify", Role::kNone, Role::kNone, true, "certify", true},
+    Permission{"Connect", Scope::kNone, Role::kNone, Role::kNone, true, "connect"},
+    Permission{"Certify", Scope::kNone, Role::kNone, Role::kNone, true, "certify", true},
 };
 
 base::Error Denied(const std::string& message) { return {base::Code::kDenied, message}; }
@@ -69,6 +69,12 @@ const Permission& PermissionOf(std::string_view rpc) {
   return *found;
 }
 
+bool MayUse(Role role, Scope scope) {
+  return std::ranges::any_of(kPermissions, [&](const Permission& each) {
+    return each.scope == scope && role >= each.own;
+  });
+}
+
 base::Status CheckCall(const Caller& caller, std::string_view rpc) {
   const Permission& permission = PermissionOf(rpc);
   if (permission.worker) {
@@ -82,9 +88,15 @@ base::Status CheckCall(const Caller& caller, std::string_view rpc) {
                   " is no worker of this site: a worker runs as the coordinator's user, as root, "
                   "or as one that traincoordinator --worker-user names");
   }
-  if (caller.role != Role::kNone && caller.role >= permission.own) return base::Ok{};
-  return Denied(RoleText(caller) + ": " + std::string(rpc) + " needs the role " +
-                std::string(Name(permission.own)) + ", which an admin gives");
+  if (caller.role == Role::kNone || caller.role < permission.own) {
+    return Denied(RoleText(caller) + ": " + std::string(rpc) + " needs the role " +
+                  std::string(Name(permission.own)) + ", which an admin gives");
+  }
+  if (caller.scopes.Has(permission.scope)) return base::Ok{};
+  return Denied("token " + std::to_string(caller.token) + " of " + NameOf(caller) +
+                " has the scope " + caller.scopes.ToString() + ": " + std::string(rpc) +
+                " needs the scope " + std::string(Name(permission.scope)) +
+                ", in a token that an admin makes");
 }
 
 base::Status CheckOwner(const Caller& caller, std::string_view rpc, std::string_view job,
@@ -95,8 +107,8 @@ base::Status CheckOwner(const Caller& caller, std::string_view rpc, std::string_
 base::Status CheckOwnerOf(const Caller& caller, std::string_view rpc, const std::string& subject,
                           std::string_view owner) {
   const Permission& permission = PermissionOf(rpc);
-  if (caller.role != Role::kNone && caller.role >= permission.any) return base::Ok{};
   if (base::Status call = CheckCall(caller, rpc); !call) return call;
+  if (caller.role >= permission.any) return base::Ok{};
   if (!owner.empty() && caller.name == owner) return base::Ok{};
   if (owner.empty()) return Denied(subject + " has no known owner: ask an operator");
   return Denied(subject + " belongs to " + std::string(owner) + ": ask them or an operator");

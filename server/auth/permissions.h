@@ -13,6 +13,7 @@ namespace trainctl::auth {
 
 struct Permission {
   std::string_view rpc;  // a method of one of the services
+  Scope scope;           // what a token must be for that makes it
   Role own;              // the least role that may make it on what is the caller's own
   Role any;              // the least role that may make it on anybody's
   bool worker = false;   // made by workers, whatever their role
@@ -24,6 +25,9 @@ struct Permission {
 std::span<const Permission> Permissions();
 // CHECKs that there is a row.
 const Permission& PermissionOf(std::string_view rpc);
+
+// Whether there are calls of this scope that the role may make.
+bool MayUse(Role role, Scope scope);
 
 // kDenied: the caller may not make this call, not even on their own. The message names the rule.
 base::Status CheckCall(const Caller& caller, std::string_view rpc);

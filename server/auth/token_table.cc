@@ -11,6 +11,7 @@
 #include "common/base/file.h"
 #include "common/base/secret_file.h"
 #include "common/tls/certificates.h"
+#include "server/auth/permissions.h"
 
 namespace trainctl::auth {
 namespace {
@@ -52,20 +53,36 @@ bool SetRole(const std::string& word, Token* token) {
   return token->joins || (role && *role != Role::kNone);
 }
 
-// "ID SHA256 OWNER ROLE CREATED EXPIRES"
+// A scope of which the role may call something; a join token has none.
+base::Status SetScope(const std::string& text, Token* token) {
+  const auto scopes = Scopes::Parse(text);
+  if (!scopes) return scopes.error();
+  for (const Scope scope : scopes->Named()) {
+    if (MayUse(token->role, scope)) continue;
+    return InvalidToken("scope '" + std::string(Name(scope)) + "': the role " +
+                        std::string(RoleOf(*token)) + " may make no such call");
+  }
+  token->scopes = *scopes;
+  return base::Ok{};
+}
+
+// "ID SHA256 OWNER ROLE CREATED EXPIRES [SCOPE]"
 bool ReadLine(const std::string& line, Token* token) {
   std::istringstream words(line);
-  std::string role, more;
+  std::string role, scope, more;
   words >> token->id >> token->hash >> token->owner >> role >> token->created_at >>
       token->expires_at;
-  if (words.fail() || words >> more || !SetRole(role, token)) return false;
+  if (words.fail() || !SetRole(role, token)) return false;
+  if (words >> scope && (words >> more || !SetScope(scope, token))) return false;
   return token->id > 0 && token->hash.size() == HashOf("").size() && IsOwnerName(token->owner);
 }
 
 std::string Line(const Token& token) {
   std::ostringstream line;
   line << token.id << ' ' << token.hash << ' ' << token.owner << ' ' << RoleOf(token) << ' '
-       << token.created_at << ' ' << token.expires_at << '\n';
+       << token.created_at << ' ' << token.expires_at;
+  if (const std::string scope = token.scopes.ToString(); !scope.empty()) line << ' ' << scope;
+  line << '\n';
   return line.str();
 }
 
@@ -74,6 +91,12 @@ base::Result<Token> TokenOf(const TokenWish& wish) {
   if (!SetRole(wish.role, &token)) {
     return InvalidToken("role '" + wish.role.substr(0, 64) +
                         "': expected viewer, user, operator or admin");
+  }
+  if (const base::Status fit = SetScope(wish.scope, &token); !fit) return fit.error();
+  if (!token.joins && !wish.most.Include(token.scopes)) {
+    return base::Error{base::Code::kDenied,
+                       "a token of the scope " + wish.most.ToString() +
+                           " makes none that is for more: name its scope, of these"};
   }
   const std::string owner = wish.owner.substr(0, kMaxOwnerBytes);
   if (token.joins && !tls::IsHostName(wish.owner))
@@ -95,7 +118,7 @@ base::Result<Token> TokenOf(const TokenWish& wish) {
 std::string_view RoleOf(const Token& token) { return token.joins ? kJoins : Name(token.role); }
 
 Caller CallerOf(const Token& token) {
-  Caller caller{.role = token.role, .tls = true};
+  Caller caller{.role = token.role, .tls = true, .scopes = token.scopes};
   caller.name = token.joins ? WorkersOf(token.owner) : token.owner;
   (token.joins ? caller.joins : caller.token) = token.id;
   if (token.joins) caller.host = token.owner;

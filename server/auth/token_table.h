@@ -1,10 +1,11 @@
-// The bearer tokens of those who come over TLS. A person's has an owner, a role and an end. A join
-// token is for one host, whose worker obtains one certificate with it.
+// The bearer tokens of those who come over TLS. A person's has an owner, a role, a scope and an
+// end. A join token is for one host, whose worker obtains one certificate with it.
 //
 // The text of a token is 256 random bits; it is told once, and only its SHA-256 is kept. The file
-// has mode 0600, and a line for each token: "ID SHA256 OWNER ROLE CREATED EXPIRES", times in wall
-// micros. The owner of a join token is its host, its role "worker". "next N" comes first, and is
-// the id of the next one: ids are never used again.
+// has mode 0600, and a line for each token: "ID SHA256 OWNER ROLE CREATED EXPIRES [SCOPE]", times
+// in wall micros. Without SCOPE, as all of version 0.1 are, it is for whatever its role may.
+// The owner of a join token is its host, its role "worker". "next N" comes first, and is the id of
+// the next one: ids are never used again.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,7 @@ struct Token {
   std::string hash;   // of its text, in hexadecimal digits
   std::string owner;  // of a join token: the host
   Role role = Role::kNone;
+  Scopes scopes;
   bool joins = false;
   base::WallMicros created_at = 0;
   base::WallMicros expires_at = 0;
@@ -46,6 +48,8 @@ struct TokenWish {
   std::string owner;
   std::string role;  // viewer, user, operator, admin; worker: a join token
   int64_t seconds = 0;
+  std::string scope = {};  // as Scopes reads it
+  Scopes most = {};        // of who asks for it: no token makes one that is for more
 };
 
 // Thread-safe where the clock is.
@@ -60,7 +64,8 @@ class TokenTable {
   static base::Result<std::unique_ptr<TokenTable>> Open(std::string path, const base::Clock& clock);
 
   // On the disk when it returns; join tokens that have expired are forgotten. kInvalid: no name
-  // that may own jobs, or no host's, no role, or no such time. kExhausted: there are kMost. kIo.
+  // that may own jobs, or no host's, no role, no scope of that role, or no such time. kDenied: its
+  // scope is more than the most. kExhausted: there are kMost. kIo.
   base::Result<NewToken> Create(const TokenWish& wish);
   // kNotFound. kIo: it is still valid.
   base::Status Revoke(int64_t id);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "common/job/held_devices.h"
@@ -34,19 +35,36 @@ class Choice {
     std::ranges::sort(usable, [&](ClassId left, ClassId right) {
       return placement::Prefer(pools[left].device_class, pools[right].device_class);
     });
-    std::vector<DeviceId> fewest;
+    std::vector<DeviceId> best;
+    std::optional<Order> least;
     for (const ClassId id : usable) {
       std::vector<DeviceId> devices = ChooseOf(id);
       if (devices.empty()) continue;
-      if (!CountsWholeHosts()) return devices;
-      const bool is_first = fewest.empty();
-      if (is_first || HeldWith(state_, job_, devices) < HeldWith(state_, job_, fewest))
-        fewest = std::move(devices);
+      if (IsBeyondComparison(devices)) return devices;
+      const Order order = OrderOf(id, devices);
+      if (least && *least <= order) continue;
+      least = order;
+      best = std::move(devices);
     }
-    return fewest;
+    return best;
   }
 
  private:
+  // Devices that a quota counts, no GPUs, hosts, and how far apart on those: less is better.
+  using Order = std::tuple<int64_t, bool, int64_t, int64_t>;
+
+  Order OrderOf(ClassId id, const std::vector<DeviceId>& devices) const {
+    const placement::Nearness near = placement::NearnessOf(state_.free, devices);
+    const job::DeviceKind kind = state_.free.pools()[id].device_class.kind;
+    return {CountsWholeHosts() ? HeldWith(state_, job_, devices) : 0,
+            kind != job::DeviceKind::kCuda, near.hosts, -near.closeness};
+  }
+
+  // Without a look at the other classes, which are no better for a single device.
+  bool IsBeyondComparison(const std::vector<DeviceId>& devices) const {
+    return devices.size() == 1 && !CountsWholeHosts();
+  }
+
   // Against its owner's quota, which hosts of another class may be too large for.
   bool CountsWholeHosts() const { return job_.row.spec.exclusive && !job_.demand.user.empty(); }
 

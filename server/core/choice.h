@@ -10,8 +10,9 @@
 
 namespace trainctl::core {
 
-// Devices for the job's ranks, in order; empty: there are not enough. Of the class that suits best;
-// of an exclusive job, of the hosts that have the fewest devices.
+// Devices for the job's ranks, in order; empty: there are not enough. Of an exclusive job first of
+// the hosts that have the fewest devices. Then GPUs, of the class whose are nearest to each other;
+// of equal ones that which suits best.
 // `gone`: live jobs that are taken to have ended, and to have left their devices free.
 std::vector<placement::DeviceId> ChooseDevices(const State& state, const Holds& holds,
                                                const Job& job, const Now& now,

@@ -177,15 +177,13 @@ placement::Group TakeOf(const State& state, const HostDevices& host, int64_t cou
 
 // Of one host where one has enough: where jobs have the fewest, then where they are linked best,
 // then the fullest such. Else of the hosts with most.
-std::vector<std::string> PackLease(const State& state, std::vector<const Worker*> eligible,
-                                   int64_t devices) {
+std::vector<placement::DeviceId> PackLease(const State& state, std::vector<const Worker*> eligible,
+                                           int64_t devices) {
   std::ranges::sort(eligible, {}, [](const Worker* worker) { return worker->row.device.index; });
   std::map<std::string, HostDevices> hosts;
-  std::map<placement::DeviceId, std::string> names;
   for (const Worker* worker : eligible) {
     HostDevices& host = hosts[worker->row.host];
     (HolderOf(state, *worker) ? host.held : host.idle).push_back(worker->device);
-    names[worker->device] = worker->row.name;
   }
   using Rank = std::tuple<bool, int64_t, int64_t, int64_t, int64_t, std::string>;
   std::map<Rank, const HostDevices*> order;
@@ -196,17 +194,77 @@ std::vector<std::string> PackLease(const State& state, std::vector<const Worker*
               ? Rank(false, held, -TakeOf(state, host, devices).closeness, host.size(), 0, name)
               : Rank(true, 0, 0, -host.size(), held, name)] = &host;
   }
-  std::vector<std::string> taken;
+  std::vector<placement::DeviceId> taken;
   for (const auto& [rank, host] : order) {
-    const int64_t missing = devices - static_cast<int64_t>(taken.size());
+    const int64_t missing = devices - std::ssize(taken);
     const placement::Group some = TakeOf(state, *host, std::min(missing, host->size()));
-    for (const placement::DeviceId device : some.devices) taken.push_back(names[device]);
+    taken.insert(taken.end(), some.devices.begin(), some.devices.end());
   }
-  std::ranges::sort(taken);
   return taken;
 }
 
-// The devices for a lease from `start` on; empty: too few. *why: who has the others.
+// No GPUs, devices that jobs have now, hosts, and how far apart on those: less is better.
+using LeaseOrder = std::tuple<bool, int64_t, int64_t, int64_t>;
+
+LeaseOrder OrderOf(const State& state, const std::vector<placement::DeviceId>& devices) {
+  const Worker& first = *state.devices[devices.front()];
+  const placement::Nearness near = placement::NearnessOf(state.free, devices);
+  const int64_t held = std::ranges::count_if(devices, [&](placement::DeviceId device) {
+    return HolderOf(state, *state.devices[device]).has_value();
+  });
+  return {first.row.device.kind != job::DeviceKind::kCuda, held, near.hosts, -near.closeness};
+}
+
+std::vector<std::string> NamesOf(const State& state,
+                                 const std::vector<placement::DeviceId>& devices) {
+  std::vector<std::string> names;
+  for (const placement::DeviceId device : devices) names.push_back(state.devices[device]->row.name);
+  std::ranges::sort(names);
+  return names;
+}
+
+// Of these workers those that can be had from `start` on. *reasons, unless null: who has the
+// others.
+std::vector<const Worker*> FreeThen(const State& state, const std::vector<const Worker*>& workers,
+                                    const LeaseWish& wish, base::WallMicros start, const Now& now,
+                                    std::set<std::string>* reasons) {
+  std::vector<const Worker*> eligible;
+  for (const Worker* worker : workers) {
+    const std::optional<job::WorkerState> not_ready = WhyNotReady(state, *worker, start, now);
+    const Lease* other = LeaseBetween(state, worker->row.name, start, start + wish.length_us);
+    if (!not_ready && other == nullptr) {
+      eligible.push_back(worker);
+    } else if (reasons == nullptr) {
+      continue;
+    } else if (other != nullptr) {
+      reasons->insert(LeaseText(other->row) + " (" + UtcText(other->row.start) + " to " +
+                      UtcText(other->row.end) + ")");
+    } else {
+      reasons->insert(worker->row.name + " is " + std::string(Name(*not_ready)));
+    }
+  }
+  return eligible;
+}
+
+// "only 2 of the 4 devices", of a wish for 4.
+std::string TooFewText(size_t most, int64_t wished) {
+  if (most > 0) return "only " + std::to_string(most) + " of the " + Count(wished);
+  return wished == 1 ? "no device" : "none of the " + Count(wished);
+}
+
+// How many of the devices can be had at most, and who has the others.
+std::string WhyTooFew(size_t most, int64_t wished, const std::set<std::string>& reasons) {
+  constexpr size_t kMostReasons = 4;
+  std::string why = TooFewText(most, wished) + " can be had";
+  size_t said = 0;
+  for (const std::string& reason : reasons) {
+    why += (said == 0 ? ": " : "; ") + (said == kMostReasons ? std::string("…") : reason);
+    if (said++ == kMostReasons) break;
+  }
+  return why;
+}
+
+// The devices for a lease from `start` on, of the class that has the best; empty: too few.
 std::vector<std::string> DevicesFrom(const State& state, const ByClass& classes,
                                      const LeaseWish& wish, base::WallMicros start, const Now& now,
                                      std::string* why = nullptr) {
@@ -217,35 +275,17 @@ std::vector<std::string> DevicesFrom(const State& state, const ByClass& classes,
   });
   size_t most = 0;
   std::set<std::string> reasons;
+  std::vector<placement::DeviceId> best;
   for (const auto* alike : order) {
-    std::vector<const Worker*> eligible;
-    for (const Worker* worker : alike->second) {
-      const std::optional<job::WorkerState> not_ready = WhyNotReady(state, *worker, start, now);
-      const Lease* other = LeaseBetween(state, worker->row.name, start, start + wish.length_us);
-      if (!not_ready && other == nullptr) {
-        eligible.push_back(worker);
-      } else if (why == nullptr) {
-        continue;
-      } else if (other != nullptr) {
-        reasons.insert(LeaseText(other->row) + " (" + UtcText(other->row.start) + " to " +
-                       UtcText(other->row.end) + ")");
-      } else {
-        reasons.insert(worker->row.name + " is " + std::string(Name(*not_ready)));
-      }
-    }
-    if (static_cast<int64_t>(eligible.size()) >= wish.devices)
-      return PackLease(state, eligible, wish.devices);
+    const std::vector<const Worker*> eligible =
+        FreeThen(state, alike->second, wish, start, now, why == nullptr ? nullptr : &reasons);
     most = std::max(most, eligible.size());
+    if (std::ssize(eligible) < wish.devices) continue;
+    std::vector<placement::DeviceId> devices = PackLease(state, eligible, wish.devices);
+    if (best.empty() || OrderOf(state, devices) < OrderOf(state, best)) best = std::move(devices);
   }
-  if (why == nullptr) return {};
-  constexpr size_t kMostReasons = 4;
-  *why = std::to_string(most) + " of the " + Count(wish.devices) + " can be had then";
-  size_t said = 0;
-  for (const std::string& reason : reasons) {
-    *why += (said == 0 ? ": " : "; ") + (said == kMostReasons ? std::string("…") : reason);
-    if (said++ == kMostReasons) break;
-  }
-  return {};
+  if (best.empty() && why != nullptr) *why = WhyTooFew(most, wish.devices, reasons);
+  return NamesOf(state, best);
 }
 
 bool Overlaps(const LeaseRow& row, base::WallMicros start, base::WallMicros end) {
@@ -337,7 +377,7 @@ base::Result<LeaseBlock> FindBlock(const State& state, const LeaseWish& wish, co
   DevicesFrom(state, *classes, wish, *starts.rbegin(), now, &why);
   return base::Error{
       base::Code::kConflict,
-      std::string("no block is free") + (goes_on ? " within a year" : "") + ": of them " + why};
+      "no block is free" + std::string(goes_on ? " within a year" : "") + ": " + why};
 }
 
 base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease,

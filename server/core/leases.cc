@@ -7,6 +7,7 @@
 
 #include "common/base/size.h"
 #include "common/base/utf8.h"
+#include "common/job/lease_room.h"
 #include "common/job/linked_gang.h"
 #include "common/job/site.h"
 #include "server/core/reach.h"
@@ -40,16 +41,19 @@ std::vector<std::pair<base::WallMicros, const Worker*>> LeasedAndFree(const Stat
   return found;
 }
 
-// Of its devices those on hosts that it has whole.
-int64_t DevicesOfWholeHosts(const State& state, const LeaseRow& row) {
-  int64_t count = 0;
-  for (const auto& [host, workers] : state.hosts) {
-    const bool is_whole = std::ranges::all_of(workers, [&](const Worker* worker) {
-      return std::ranges::count(row.workers, worker->row.name) > 0;
-    });
-    if (is_whole) count += static_cast<int64_t>(workers.size());
-  }
-  return count;
+// Only of an exclusive job it is asked which hosts the lease has whole.
+job::LeaseRoom RoomOf(const State& state, const Lease& lease, bool exclusive) {
+  const LeaseRow& row = lease.row;
+  job::LeaseRoom room{.lease = LeaseText(row),
+                      .is_ending = lease.closing,
+                      .end = UtcText(row.end),
+                      .devices = static_cast<int64_t>(row.workers.size())};
+  if (!exclusive) return room;
+  std::vector<job::LeasedOrNot> site;
+  for (const auto& [name, worker] : state.workers)
+    site.push_back({worker.row.host, std::ranges::count(row.workers, name) > 0});
+  room.whole_host_devices = job::DevicesOfWholeHosts(site);
+  return room;
 }
 
 std::vector<job::SiteDevice> LeasedDevices(const State& state, const LeaseRow& row) {
@@ -135,9 +139,7 @@ std::string LeasedDeviceTrouble(const State& state, const std::string& name) {
   return StateOf(state, worker->second) == kDirty ? std::string(job::Name(kDirty)) : "";
 }
 
-std::string LeaseText(const LeaseRow& row) {
-  return "lease '" + row.name + "'" + (row.user.empty() ? "" : " of " + row.user);
-}
+std::string LeaseText(const LeaseRow& row) { return job::LeaseText(row.name, row.user); }
 
 std::string LeaseEndText(const LeaseRow& row) {
   return LeaseText(row) + " ends " + UtcText(row.end);
@@ -165,17 +167,8 @@ std::string LeaseProblem(const State& state, const job::JobSpec& spec) {
     return "there is no lease '" + base::Excerpt(name, 128) +
            "', or it is over: trainctl lease ls lists them";
   }
-  if (lease->closing) return LeaseText(lease->row) + " is about to end, " + UtcText(lease->row.end);
-  const auto has = static_cast<int64_t>(lease->row.workers.size());
-  if (spec.devices > has) {
-    return LeaseText(lease->row) + " has " + DevicesText(has) + ", the job wants " +
-           std::to_string(spec.devices);
-  }
-  if (spec.exclusive && spec.devices > DevicesOfWholeHosts(state, lease->row)) {
-    return LeaseText(lease->row) + " has no host whole, with all its devices, for a job that is " +
-           "exclusive";
-  }
-  return Unfit(state, lease->row, spec);
+  std::string none = job::NoRoom(RoomOf(state, *lease, spec.exclusive), spec);
+  return none.empty() ? Unfit(state, lease->row, spec) : none;
 }
 
 bool IsOpen(const Lease& lease) { return lease.active && !lease.closing; }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <string_view>
 #include <utility>
 
 namespace trainctl::placement {
@@ -90,6 +92,18 @@ Group Closest(const FreeDevices& devices, std::vector<DeviceId> from, size_t cou
     if (best.devices.empty() || group.closeness > best.closeness) best = std::move(group);
   }
   return best;
+}
+
+Nearness NearnessOf(const FreeDevices& devices, const std::vector<DeviceId>& gang) {
+  std::map<std::string_view, std::vector<DeviceId>> hosts;
+  Nearness nearness;
+  for (const DeviceId device : gang) {
+    std::vector<DeviceId>& before = hosts[devices.entry(device).host];
+    if (devices.has_links()) nearness.closeness += ClosenessTo(devices, device, before);
+    before.push_back(device);
+  }
+  nearness.hosts = std::ssize(hosts);
+  return nearness;
 }
 
 job::AreLinked LinkedBy(const FreeDevices& devices, const job::Constraint& links,

@@ -29,6 +29,13 @@ std::vector<DeviceId> Pack(const FreeDevices& devices, const FreeDevices::Pool& 
 std::vector<DeviceId> PackLinked(const FreeDevices& devices, const FreeDevices::Pool& pool,
                                  int64_t count, const job::Constraint& links);
 
+// How near the devices of a gang are to each other: on how many hosts, and how close on those.
+struct Nearness {
+  int64_t hosts = 0;
+  int64_t closeness = 0;  // the sum over all pairs of one host
+};
+Nearness NearnessOf(const FreeDevices& devices, const std::vector<DeviceId>& gang);
+
 // Whether each two of these are linked so, by their places.
 job::AreLinked LinkedBy(const FreeDevices& devices, const job::Constraint& links,
                         const std::vector<DeviceId>& ids);

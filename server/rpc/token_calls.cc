@@ -13,11 +13,14 @@ v1::Token EncodeToken(const auth::Token& token) {
   message.set_role(std::string(auth::RoleOf(token)));
   message.set_created_at(token.created_at);
   message.set_expires_at(token.expires_at);
+  message.set_scope(token.scopes.ToString());
   return message;
 }
 
 std::string SubjectOf(const auth::Token& token) {
-  return std::to_string(token.id) + " of " + token.owner + ", " + std::string(auth::RoleOf(token));
+  const std::string scope = token.scopes.ToString();
+  return std::to_string(token.id) + " of " + token.owner + ", " + std::string(auth::RoleOf(token)) +
+         (scope.empty() ? "" : ", for " + scope);
 }
 
 base::Result<auth::SiteKeys*> NeedKeys(auth::SiteKeys* keys) {
@@ -53,7 +56,11 @@ void CoordinatorService::CreateToken(UnaryCall& call, const v1::CreateTokenReque
   AskLoop<auth::NewToken>(
       {call, request->owner()}, [this] { return NeedKeys(backend_.keys); },
       [this, request](const Permit& permit, auth::SiteKeys* keys, auto answer) {
-        auto made = keys->tokens().Create({request->owner(), request->role(), request->seconds()});
+        auto made = keys->tokens().Create({.owner = request->owner(),
+                                           .role = request->role(),
+                                           .seconds = request->seconds(),
+                                           .scope = request->scope(),
+                                           .most = permit.caller.scopes});
         if (made)
           backend_.coordinator.RecordChange(permit.caller, "create-token", SubjectOf(made->token));
         answer(std::move(made));

@@ -12,17 +12,40 @@ namespace trainctl::auth {
 namespace {
 
 // One letter for each role from none to admin: '-' denied, 'o' allowed on their own, 'a' on any.
-const std::map<std::string, std::string> kExpected = {
-    {"List", "-aaaa"},         {"Get", "-aaaa"},           {"Watch", "-aaaa"},
-    {"Logs", "-aaaa"},         {"Compare", "-aaaa"},       {"Metrics", "-aaaa"},
-    {"EarlierRuns", "-aaaa"},  {"Workers", "-aaaa"},       {"Inspect", "--aaa"},
-    {"ReadArtifact", "--oaa"}, {"Submit", "--oaa"},        {"Cancel", "--oaa"},
-    {"Remove", "--oaa"},       {"Fence", "---aa"},         {"RemoveWorker", "---aa"},
-    {"Drain", "---aa"},        {"Undrain", "---aa"},       {"Audit", "----a"},
-    {"Leases", "-aaaa"},       {"FindLease", "-aaaa"},     {"CreateLease", "--aaa"},
-    {"ExtendLease", "--oaa"},  {"DeleteLease", "--oaa"},   {"ListTokens", "----a"},
-    {"CreateToken", "----a"},  {"RevokeToken", "----a"},   {"Backup", "----a"},
-    {"RevokeHost", "----a"},   {"RemoveOutputs", "--oaa"}, {"SignIn", "-aaaa"}};
+struct Expected {
+  std::string roles;
+  Scope scope;  // without which no token makes it
+};
+const std::map<std::string, Expected> kExpected = {{"List", {"-aaaa", Scope::kRead}},
+                                                   {"Get", {"-aaaa", Scope::kRead}},
+                                                   {"Watch", {"-aaaa", Scope::kRead}},
+                                                   {"Logs", {"-aaaa", Scope::kRead}},
+                                                   {"Compare", {"-aaaa", Scope::kRead}},
+                                                   {"Metrics", {"-aaaa", Scope::kRead}},
+                                                   {"EarlierRuns", {"-aaaa", Scope::kRead}},
+                                                   {"Workers", {"-aaaa", Scope::kRead}},
+                                                   {"Inspect", {"--aaa", Scope::kSubmit}},
+                                                   {"ReadArtifact", {"--oaa", Scope::kRead}},
+                                                   {"Submit", {"--oaa", Scope::kSubmit}},
+                                                   {"Cancel", {"--oaa", Scope::kCancel}},
+                                                   {"Remove", {"--oaa", Scope::kRemove}},
+                                                   {"Fence", {"---aa", Scope::kOperate}},
+                                                   {"RemoveWorker", {"---aa", Scope::kOperate}},
+                                                   {"Drain", {"---aa", Scope::kOperate}},
+                                                   {"Undrain", {"---aa", Scope::kOperate}},
+                                                   {"Audit", {"----a", Scope::kRead}},
+                                                   {"Leases", {"-aaaa", Scope::kRead}},
+                                                   {"FindLease", {"-aaaa", Scope::kRead}},
+                                                   {"CreateLease", {"--aaa", Scope::kLease}},
+                                                   {"ExtendLease", {"--oaa", Scope::kLease}},
+                                                   {"DeleteLease", {"--oaa", Scope::kLease}},
+                                                   {"ListTokens", {"----a", Scope::kRead}},
+                                                   {"CreateToken", {"----a", Scope::kAdmin}},
+                                                   {"RevokeToken", {"----a", Scope::kAdmin}},
+                                                   {"Backup", {"----a", Scope::kAdmin}},
+                                                   {"RevokeHost", {"----a", Scope::kAdmin}},
+                                                   {"RemoveOutputs", {"--oaa", Scope::kRemove}},
+                                                   {"SignIn", {"-aaaa", Scope::kRead}}};
 
 std::vector<std::string> Rpcs() {
   std::vector<std::string> names;
@@ -52,13 +75,53 @@ TEST(Permissions, EveryRpcIsAllowedToWhomItShouldBe) {
     ASSERT_TRUE(kExpected.contains(rpc)) << rpc << ": say here who may make it";
     for (int role = 0; role < 5; ++role) {
       const Caller caller = Anna(static_cast<Role>(role));
-      const char expected = kExpected.at(rpc)[role];
+      const char expected = kExpected.at(rpc).roles[role];
       const std::string where = rpc + " as " + std::string(Name(caller.role));
       EXPECT_EQ(CheckCall(caller, rpc).ok(), expected != '-') << where;
       EXPECT_EQ(CheckOwner(caller, rpc, "j1", "anna").ok(), expected != '-') << where;
       EXPECT_EQ(CheckOwner(caller, rpc, "j1", "bob").ok(), expected == 'a') << where;
       EXPECT_EQ(CheckOwner(caller, rpc, "j1", "").ok(), expected == 'a') << where;
     }
+  }
+}
+
+constexpr Scope kScopes[] = {Scope::kRead,  Scope::kSubmit,  Scope::kCancel, Scope::kRemove,
+                             Scope::kLease, Scope::kOperate, Scope::kAdmin};
+
+Caller ByToken(Role role, const std::string& scope) {
+  Caller caller = Anna(role);
+  caller.token = 3;
+  caller.scopes = Scopes::Parse(scope).value();
+  return caller;
+}
+
+TEST(Permissions, ATokenOfAScopeMakesTheCallsOfItAndNoOthersWhateverItsRoleAndWhoseTheyAreOn) {
+  for (const std::string& rpc : Rpcs()) {
+    if (PermissionOf(rpc).worker) {
+      EXPECT_EQ(PermissionOf(rpc).scope, Scope::kNone) << rpc;
+      continue;
+    }
+    for (const Scope scope : kScopes) {
+      for (int role = 0; role < 5; ++role) {
+        const Caller caller = ByToken(static_cast<Role>(role), std::string(Name(scope)));
+        const char allowed = kExpected.at(rpc).roles[role];
+        const bool is_for_it = scope == kExpected.at(rpc).scope;
+        const std::string where = rpc + " for " + std::string(Name(scope));
+        EXPECT_EQ(CheckCall(caller, rpc).ok(), is_for_it && allowed != '-') << where;
+        EXPECT_EQ(CheckOwner(caller, rpc, "j1", "anna").ok(), is_for_it && allowed != '-') << where;
+        EXPECT_EQ(CheckOwner(caller, rpc, "j1", "bob").ok(), is_for_it && allowed == 'a') << where;
+      }
+    }
+  }
+}
+
+TEST(Permissions, ATokenOfSeveralScopesMakesTheCallsOfEach) {
+  const Caller caller = ByToken(Role::kUser, "submit,read");
+  for (const std::string& rpc : Rpcs()) {
+    const bool expected =
+        kExpected.contains(rpc) && kExpected.at(rpc).roles[2] != '-' &&
+        (kExpected.at(rpc).scope == Scope::kSubmit || kExpected.at(rpc).scope == Scope::kRead);
+    EXPECT_EQ(CheckCall(caller, rpc).ok(), expected) << rpc;
   }
 }
 
@@ -92,6 +155,9 @@ TEST(Permissions, ErrorsNameTheRule) {
             "anna is a user: Fence needs the role operator, which an admin gives");
   EXPECT_EQ(CheckCall(Anna(Role::kNone), "List").error().message,
             "anna has no role on this site: List needs the role viewer, which an admin gives");
+  EXPECT_EQ(CheckCall(ByToken(Role::kUser, "submit,read"), "Cancel").error().message,
+            "token 3 of anna has the scope read,submit: Cancel needs the scope cancel, in a token "
+            "that an admin makes");
 }
 
 }  // namespace

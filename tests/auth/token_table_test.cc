@@ -86,6 +86,61 @@ TEST_F(TokenTableTest, AJoinTokenIsOfAHostForDaysAtMostAndForgottenOnceItHasExpi
   EXPECT_EQ(table->List().size(), 1u);
 }
 
+TEST_F(TokenTableTest, ATokenIsForItsScopeAcrossARestart) {
+  const NewToken made = Open().value()->Create({"ci", "user", kDaySeconds, "submit,read"}).value();
+  const auto table = Open().value();
+  const Token found = table->Find(made.text).value();
+  EXPECT_EQ(found.scopes.ToString(), "read,submit");
+  const Caller caller = CallerOf(found);
+  EXPECT_TRUE(caller.scopes.Has(Scope::kSubmit));
+  EXPECT_FALSE(caller.scopes.Has(Scope::kCancel));
+  EXPECT_TRUE(CallerOf(Create(*table, "anna").token).scopes.Has(Scope::kCancel));
+}
+
+TEST_F(TokenTableTest, TokensOfVersion01WhichKnewNoScopesAreForAllThatTheirRolesMay) {
+  const std::string before = "next 4\n1 " + HashOf("x") + " admin admin 1 2000000000000000\n3 " +
+                             HashOf("y") + " gpu-1 worker 1 2000000000000000\n";
+  ASSERT_TRUE(base::WriteFileAtomically(path_, before, 0600).ok());
+  const auto table = Open().value();
+  EXPECT_TRUE(table->Find("y").value().joins);
+  const Token found = table->Find("x").value();
+  EXPECT_EQ(found.scopes.ToString(), "");
+  EXPECT_TRUE(found.scopes.Has(Scope::kAdmin));
+  Create(*table, "anna");
+  EXPECT_TRUE(Open().value()->Find("x").value().scopes.Has(Scope::kAdmin));
+}
+
+TEST_F(TokenTableTest, AScopeThatIsNoneOrThatTheRoleCannotUseIsRefused) {
+  const auto table = Open().value();
+  for (const auto& [role, scope] :
+       std::vector<std::pair<std::string, std::string>>{{"user", "write"},
+                                                        {"user", "read,"},
+                                                        {"user", "read submit"},
+                                                        {"user", "none"},
+                                                        {"user", "operate"},
+                                                        {"viewer", "submit,read"},
+                                                        {"operator", "admin"},
+                                                        {"worker", "read"}}) {
+    const auto made = table->Create({"gpu-1", role, 600, scope});
+    ASSERT_FALSE(made.ok()) << role << " " << scope;
+    EXPECT_EQ(made.error().code, base::Code::kInvalid);
+  }
+  EXPECT_EQ(table->Create({"ci", "viewer", 600, "read,submit"}).error().message,
+            "scope 'submit': the role viewer may make no such call");
+}
+
+TEST_F(TokenTableTest, NoTokenMakesOneThatIsForMoreThanItself) {
+  const auto table = Open().value();
+  const Scopes admin = Scopes::Parse("admin,read").value();
+  for (const char* scope : {"", "submit", "read,submit"}) {
+    const auto made = table->Create({"anna", "admin", 600, scope, admin});
+    ASSERT_FALSE(made.ok()) << scope;
+    EXPECT_EQ(made.error().code, base::Code::kDenied);
+  }
+  EXPECT_TRUE(table->Create({"anna", "admin", 600, "read", admin}).ok());
+  EXPECT_TRUE(table->Create({"gpu-1", "worker", 600, "", admin}).ok());
+}
+
 TEST_F(TokenTableTest, WhatNobodyCanOwnIsRefused) {
   const auto table = Open().value();
   for (const std::string& owner : {std::string(), std::string("a b"), std::string("a\nb"),
@@ -105,7 +160,8 @@ TEST_F(TokenTableTest, ADamagedFileIsNamedWithItsLine) {
   for (const std::string& damaged :
        {std::string("1 abc anna user 1 2"), "1 " + hash + " anna user 1", std::string("x"),
         "1 " + hash + " a", "9 " + hash + " anna user 1 2", "1 " + hash + " anna none 1 2",
-        "1 " + hash + " anna user 1 2 3"}) {
+        "1 " + hash + " anna user 1 2 3", "1 " + hash + " anna user 1 2 read,x",
+        "1 " + hash + " anna user 1 2 read submit"}) {
     ASSERT_TRUE(base::WriteFileAtomically(path_, "next 2\n" + damaged + "\n", 0600).ok());
     const auto table = Open();
     ASSERT_FALSE(table.ok()) << damaged;

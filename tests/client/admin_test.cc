@@ -83,6 +83,20 @@ TEST_F(AdminTest, ATokenIsAskedForWithItsRoleAndTimeAndToldOnce) {
   EXPECT_EQ(coordinator_.tokens[1].seconds(), 30 * 86'400);
 }
 
+TEST_F(AdminTest, TheScopeOfATokenIsAskedForAndListed) {
+  const Ended ended =
+      Trainctl({"admin", "token", "create", "ci", "--role", "user", "--scope", "submit,read"});
+  EXPECT_EQ(ended.code, kExitOk) << ended.err;
+  EXPECT_EQ(coordinator_.tokens[0].scope(), "submit,read");
+  EXPECT_EQ(ended.out.find("Token 1 of ci, user, for submit,read, until "), 0u) << ended.out;
+  Trainctl({"admin", "token", "create", "anna", "--role", "user"});
+  EXPECT_NE(Trainctl({"admin", "token", "ls"}).out.find(" submit,read "), std::string::npos);
+  const Json listed = Json::parse(Trainctl({"admin", "token", "ls", "-o", "json"}).out)["tokens"];
+  EXPECT_EQ(listed[0]["scope"], "submit,read");
+  EXPECT_EQ(listed[1]["scope"], nullptr);
+  EXPECT_EQ(Trainctl({"admin", "worker-token", "gpu-1", "--scope", "read"}).code, kExitUsage);
+}
+
 TEST_F(AdminTest, ATokenThatIsWrittenToAFileIsNotPrinted) {
   char folder[] = "/tmp/trainctl-admin-XXXXXX";
   const std::string file = std::string(mkdtemp(folder)) + "/join.token";

@@ -12,6 +12,7 @@ v1::Token TokenOf(const v1::CreateTokenRequest& request, size_t id) {
   token.set_id(static_cast<int64_t>(id));
   token.set_owner(request.owner());
   token.set_role(request.role());
+  token.set_scope(request.scope());
   token.set_expires_at(request.seconds() * 1'000'000);
   return token;
 }

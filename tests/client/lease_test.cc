@@ -200,7 +200,7 @@ TEST_F(LeaseTest, ASweepWithinALeaseIsHeldAgainstItBeforeItIsSubmitted) {
   }
   const Ended wide = Trainctl({"submit", path, "--matrix", "devices=1,2", "--within", "lab2"});
   EXPECT_EQ(wide.code, kExitOk) << wide.err;
-  EXPECT_NE(wide.err.find("lease lab2 of ann has 1 device, the job wants 2"), std::string::npos)
+  EXPECT_NE(wide.err.find("lease 'lab2' of ann has 1 device, the job wants 2"), std::string::npos)
       << wide.err;
   EXPECT_EQ(coordinator_.submissions.back().jobs_size(), 1);
 }

@@ -129,7 +129,7 @@ TEST_F(PlaceTest, ALeaseThatHasTheDevicesIsNamed) {
   Lease("lab", -3600, 7200, {"a/0", "b/0"});
   EXPECT_THAT(DryRun().out,
               HasSubstr("where   waits: 0 of the 1 device it needs are free now, 2 devices would "
-                        "do (CPU slot (1 thread)); lease lab of ann has 2 of them until "
+                        "do (CPU slot (1 thread)); lease 'lab' of ann has 2 of them until "
                         "2026-12-01 16:00 UTC\n"));
   coordinator_.workers = {Slot("a/0", "LEASED"), Slot("b/0")};
   coordinator_.leases.mutable_leases(0)->mutable_workers()->RemoveLast();
@@ -139,17 +139,18 @@ TEST_F(PlaceTest, ALeaseThatHasTheDevicesIsNamed) {
 TEST_F(PlaceTest, ALeaseThatWantsThemBeforeTheJobWouldEndIsNamed) {
   Lease("lab", 1800, 7200, {"a/0", "b/0"});
   EXPECT_THAT(DryRun().out, HasSubstr("free now\n")) << "it takes ten seconds";
-  EXPECT_THAT(DryRun({"--resources.time_limit", "1h"}).out,
-              HasSubstr("waits: 0 of the 1 device it needs are free now, 2 devices would do (CPU "
-                        "slot (1 thread)); lease lab of ann wants 2 of them from 2026-12-01 14:30 "
-                        "UTC, before this job would end\n"));
+  EXPECT_THAT(
+      DryRun({"--resources.time_limit", "1h"}).out,
+      HasSubstr("waits: 0 of the 1 device it needs are free now, 2 devices would do (CPU "
+                "slot (1 thread)); lease 'lab' of ann wants 2 of them from 2026-12-01 14:30 "
+                "UTC, before this job would end\n"));
 }
 
 TEST_F(PlaceTest, AJobOfALeaseThatHasNotBegunWaitsForIt) {
   Lease("lab", 5400, 9000, {"b/0"});
   const Ended ended = DryRun({"--within", "lab"});
   EXPECT_EQ(ended.code, kExitOk) << ended.err;
-  EXPECT_THAT(ended.out, HasSubstr("where   waits for lease lab of ann, which begins 2026-12-01 "
+  EXPECT_THAT(ended.out, HasSubstr("where   waits for lease 'lab' of ann, which begins 2026-12-01 "
                                    "15:30 UTC (in 1 h 30 min); then b/0 (CPU slot (1 thread))\n"));
   EXPECT_THAT(Json::parse(DryRun({"--within", "lab", "-o", "json"}).out)["lease"]["state"],
               "UPCOMING");
@@ -166,7 +167,7 @@ TEST_F(PlaceTest, AJobThatItsLeaseIsTooSmallForWouldBeRefused) {
   Lease("lab", -60, 7200, {"b/0"});
   const Ended ended = DryRun({"--within", "lab", "--devices", "2"});
   EXPECT_EQ(ended.code, kExitWouldNotRun) << ended.out;
-  EXPECT_THAT(ended.out, HasSubstr("lease lab of ann has 1 device, the job wants 2"));
+  EXPECT_THAT(ended.out, HasSubstr("lease 'lab' of ann has 1 device, the job wants 2"));
 }
 
 // Two GPUs that are linked, and one of another model that is not.
@@ -235,7 +236,7 @@ TEST_F(LeasedGpus, AJobWhoseConstraintsTheLeaseDoesNotMeetWouldBeRefused) {
       kExitOk);
   coordinator_.leases.mutable_leases(0)->mutable_workers()->RemoveLast();
   EXPECT_THAT(Refused({"--resources.constraints", R"({"gpu.model": "=H100"})"}).out,
-              HasSubstr("of it only lease lab of ann counts: a/0, a/1"));
+              HasSubstr("of it only lease 'lab' of ann counts: a/0, a/1"));
 }
 
 TEST_F(LeasedGpus, AJobWhoseLinksTheLeaseDoesNotHaveWouldBeRefused) {
@@ -243,13 +244,13 @@ TEST_F(LeasedGpus, AJobWhoseLinksTheLeaseDoesNotHaveWouldBeRefused) {
   const std::vector<std::string> linked = {"--devices", "2", "--resources.constraints",
                                            R"({"gpu.links": "=NVLink"})"};
   EXPECT_EQ(DryRun(linked).code, kExitOk);
-  EXPECT_THAT(Refused(linked).out, HasSubstr("of it only lease lab of ann counts: a/0, a/1"));
+  EXPECT_THAT(Refused(linked).out, HasSubstr("of it only lease 'lab' of ann counts: a/0, a/1"));
 }
 
 TEST_F(LeasedGpus, AnExclusiveJobWhoseLeaseHasNoWholeHostWouldBeRefused) {
   Lease("lab", -60, 7200, {"a/0", "a/1"});
   EXPECT_THAT(Refused({"--exclusive", "true"}).out,
-              HasSubstr("lease lab of ann has no host whole, with all its devices, for a job"));
+              HasSubstr("lease 'lab' of ann has no host whole, with all its devices, for a job"));
   coordinator_.leases.mutable_leases(0)->add_workers("a/2");
   EXPECT_EQ(DryRun({"--within", "lab", "--exclusive", "true"}).code, kExitOk);
 }

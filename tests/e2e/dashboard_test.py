@@ -423,7 +423,16 @@ class DashboardTest(DashboardCase):
         self.assertEqual(facts.split("\n"), ["1", "job waits", "1", "device wanted", "1", "lease"])
         self.assertEqual(self.browser.text("#calendar .turn"), "lab2")
         self.assertIn("lab2", self.browser.text("#leases"))
+        (lease,) = self.json("lease", "ls")["leases"]
+        (device,) = lease["devices"]
+        self.trainctl("drain", device, "--reason", HOSTILE)
+        self.browser.wait("return document.querySelector('#calendar b span') !== null")
+        self.assertEqual(self.browser.text("#calendar .device b").split(), [device, "DRAINED"])
+        self.assertIn(f"{device} is DRAINED", self.browser.text("#leases td div"))
+        self.assertIn(HOSTILE, self.browser.text("#leases td div"))
         self.keep_picture("queue")
+        self.trainctl("undrain", device)
+        self.browser.wait("return document.querySelector('#calendar b span') === null")
         self.trainctl("cancel", running, waiting)
         self.browser.wait("return document.querySelector('#queue tr') === null")
         self.expect_no_faults()

@@ -3,14 +3,11 @@
 #include "server/auth/permissions.h"
 
 #include <google/protobuf/dynamic_message.h>
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/support/byte_buffer.h>
 #include <gtest/gtest.h>
-
-#include <future>
 
 #include "common/base/clock.h"
 #include "common/job/job_json.h"
+#include "tests/rpc/any_call.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/people.h"
 #include "tests/rpc/test_site.h"
@@ -31,34 +28,6 @@ auth::UnixPolicy Policy() {
   policy.workers = {"uid:61007"};
   return policy;
 }
-
-// Whatever the method, with raw bytes: until the first answer or the end.
-class AnyCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
- public:
-  AnyCall(grpc::GenericStub& stub, const std::string& method, const std::string& request)
-      : slice_(request), request_(&slice_, 1) {
-    context_.set_deadline(std::chrono::system_clock::now() + kDeadline);
-    stub.PrepareBidiStreamingCall(&context_, method, {}, this);
-    StartWriteLast(&request_, {});
-    StartRead(&response_);
-    StartCall();
-  }
-  void OnReadDone(bool ok) override {
-    answered_ = ok;
-    if (ok) context_.TryCancel();
-  }
-  void OnDone(const grpc::Status& status) override {
-    done_.set_value(answered_ ? grpc::Status::OK : status);
-  }
-  grpc::Status Wait() { return done_.get_future().get(); }
-
- private:
-  grpc::ClientContext context_;
-  grpc::Slice slice_;
-  grpc::ByteBuffer request_, response_;
-  bool answered_ = false;
-  std::promise<grpc::Status> done_;
-};
 
 struct Things {
   std::string job, lease;

@@ -413,6 +413,35 @@ TEST_F(FinishedJobTest, AJobThatHasMadeAllItsStepsIsNotResumed) {
   EXPECT_TRUE(more.ok()) << more.error_message();
 }
 
+// In the same words: one rule tells both (common/job/lease_room.h).
+TEST_F(TrainctlTest, WhatALeaseHasNoRoomForIsRefusedByTheClientAsByTheCoordinator) {
+  worker_.Connect(site_.channel());
+  FakeWorker beside("a/1");
+  beside.Connect(site_.channel());
+  const Ended made = Run({"lease", "create", "lab", "--gpus", "1", "--for", "2h"});
+  ASSERT_EQ(made.code, client::kExitOk) << made.err;
+  const std::string path = site_.directory() + "/job.json";
+  for (const bool exclusive : {false, true}) {
+    job::JobSpec job = SmallJob("too-large");
+    job.devices = exclusive ? 1 : 2;
+    job.exclusive = exclusive;
+    ASSERT_TRUE(base::WriteFileAtomically(path, job::ToJson(job)).ok());
+    const Ended told = Run({"submit", path, "--within", "lab"});
+    EXPECT_EQ(told.code, client::kExitUsage);
+    job.resources.lease = "lab";
+    v1::SubmitRequest request;
+    request.set_request_id(exclusive ? "exclusive" : "wide");
+    request.add_jobs()->set_job_json(job::ToJson(job));
+    request.mutable_jobs(0)->set_inspection_json(InspectionJson());
+    v1::SubmitResponse response;
+    const grpc::Status refused = site_.Call(&v1::Coordinator::Stub::Submit, request, &response);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    const std::string why =
+        refused.error_message().substr(refused.error_message().find("lease 'lab'"));
+    EXPECT_NE(told.err.find(why), std::string::npos) << told.err << why;
+  }
+}
+
 // Whoever takes the port of a coordinator that is down learns nothing of what is submitted.
 TEST_F(TrainctlTest, AStrangersListenerIsSentNothing) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can make a socket of another user";

@@ -253,6 +253,29 @@ TEST_F(WebApi, TheQueueHasWhatWaitsAndTheLeases) {
   EXPECT_EQ(queue["leases"][0]["devices"], Json::parse(R"(["a/0"])"));
 }
 
+TEST_F(WebApi, TheQueueNamesWhatIsWrongWithADeviceOfALease) {
+  worker_.Connect(site_.channel());
+  v1::CreateLeaseRequest request;
+  request.set_request_id("of a lease");
+  request.set_name("lab2");
+  request.mutable_wish()->set_devices(1);
+  request.mutable_wish()->set_seconds(3600);
+  v1::CreateLeaseResponse response;
+  const auto made = site_.Call(&v1::Coordinator::Stub::CreateLease, request, &response);
+  ASSERT_TRUE(made.ok()) << made.error_message();
+  EXPECT_EQ(GetJson(site_, "/api/queue")["leases"][0]["trouble"], Json::array());
+  v1::DrainRequest drain;
+  drain.set_target("a/0");
+  drain.set_reason("a new fan");
+  v1::DrainResponse drained;
+  ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::Drain, drain, &drained).ok());
+  const Json trouble = GetJson(site_, "/api/queue")["leases"][0]["trouble"];
+  ASSERT_EQ(trouble.size(), 1u);
+  EXPECT_EQ(trouble[0]["device"], "a/0");
+  EXPECT_THAT(std::string(trouble[0]["is"]), HasSubstr("DRAINED"));
+  EXPECT_THAT(std::string(trouble[0]["is"]), HasSubstr("a new fan"));
+}
+
 // The oldest goes first, though so many are newer.
 TEST_F(WebApi, OfALongQueueTheFirstAreShownAndHowManyThereAre) {
   job::JobSpec first = rpc_test::SmallJob("goes first");

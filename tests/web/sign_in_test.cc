@@ -41,11 +41,12 @@ class SignInTest : public testing::Test {
     int64_t id = 0;
     std::string text;
   };
-  Made Token(const std::string& owner, const std::string& role) {
+  Made Token(const std::string& owner, const std::string& role, const std::string& scope = "") {
     v1::CreateTokenRequest request;
     request.set_owner(owner);
     request.set_role(role);
     request.set_seconds(3600);
+    request.set_scope(scope);
     v1::CreateTokenResponse response;
     const auto status = Call("", &Stub::CreateToken, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
@@ -133,6 +134,13 @@ TEST_F(SignInTest, EveryRouteByEveryRoleOnOwnAndForeignJobsIsAsTheTableSays) {
     people.push_back({caller, Bearer(token), own});
     people.push_back({caller, SignIn(Bearer(token)), own});
   }
+  for (const char* scope : {"read", "submit"}) {  // the one signs in, the other may not
+    const std::string token = Token("ci", "user", scope).text;
+    const auth::Caller caller{
+        .name = "ci", .role = auth::Role::kUser, .scopes = auth::Scopes::Parse(scope).value()};
+    people.push_back({caller, Bearer(token)});
+    if (scope == std::string("read")) people.push_back({caller, SignIn(Bearer(token))});
+  }
   const std::string foreign = Submit(Token("bob", "user").text, "of-bob");
   int asked = 0;
   const auto expect = [&](const web::Api::Route& route, const Person& person, bool is_own) {
@@ -152,7 +160,7 @@ TEST_F(SignInTest, EveryRouteByEveryRoleOnOwnAndForeignJobsIsAsTheTableSays) {
     const std::string head = live.ReceiveUntil("\r\n\r\n");
     EXPECT_EQ(head.find(" 401 ") == std::string::npos, !person.caller.name.empty()) << head;
     if (!person.caller.name.empty()) {
-      EXPECT_EQ(live.ReceiveUntil("\n\n").find("needs the role") == std::string::npos, expected)
+      EXPECT_EQ(live.ReceiveUntil("\n\n").find(" needs the ") == std::string::npos, expected)
           << target << " live, by " << person.caller.name;
     }
   };
@@ -189,6 +197,14 @@ TEST_F(SignInTest, ALinkSignsInOnceWithACookieThatNoScriptAndNoOtherSiteHas) {
   EXPECT_THAT(again.body, HasSubstr("was used already"));
   EXPECT_THAT(Audited(), testing::ElementsAre(testing::StartsWith("unknown denied: this link was"),
                                               "anna accepted"));
+}
+
+TEST_F(SignInTest, ATokenThatIsNotForReadingSignsNobodyIn) {
+  const Reply reply = Post("/api/sign-in", Bearer(Token("ci", "user", "submit").text));
+  EXPECT_EQ(reply.status, 403);
+  EXPECT_EQ(reply.headers.count("set-cookie"), 0u);
+  EXPECT_THAT(reply.body, HasSubstr("SignIn needs the scope read"));
+  EXPECT_THAT(Audited(), testing::ElementsAre(testing::StartsWith("ci denied: token ")));
 }
 
 TEST_F(SignInTest, WhoIsNotKnownGetsThePageThatSignsInAndNothingElse) {

@@ -1,6 +1,6 @@
 // The queue in its order, and leases as a calendar: a row for each device that somebody has leased.
 import { at, cell, counted, element, formatClock, formatTime, jobLink, known, live, showFacts,
-  showRows, waits } from "/assets/common.js";
+  showRows, waits, workerKind } from "/assets/common.js";
 
 const day = 86400;
 
@@ -14,6 +14,24 @@ function queueRow(job, now) {
   };
 }
 
+const word = (trouble) => trouble.is.split(/[: ]/)[0];  // "BAD"
+const kindOf = (trouble) => workerKind({ state: word(trouble), slowness: null });
+
+// The devices, and below them what is wrong with some: no job starts there.
+function devicesCell(lease) {
+  return element("td", { class: "optional" }, lease.devices.join(" "),
+    ...lease.trouble.map((trouble) => (
+      element("div", { class: kindOf(trouble) }, `${trouble.device} is ${trouble.is}`))));
+}
+
+// Of a row of the calendar: the device, and in a word what is wrong with it.
+function deviceLabel(worker, leases) {
+  const trouble = leases.flatMap((lease) => lease.trouble).find(({ device }) => device === worker);
+  return element("b", {}, worker,
+    trouble && element("span", { class: kindOf(trouble), title: `${worker} is ${trouble.is}` },
+      ` ${word(trouble)}`));
+}
+
 function leaseRow(lease) {
   const kind = { ACTIVE: "good", ENDING: "warn" }[lease.state] ?? "";
   const links = lease.jobs.flatMap((job) => [jobLink(job), " "]);
@@ -21,7 +39,7 @@ function leaseRow(lease) {
     key: lease.name,
     cells: [cell(lease.name, "name"), cell(lease.owner), cell(lease.state, kind),
       cell(formatTime(lease.start)),
-      cell(formatTime(lease.end)), cell(lease.devices.join(" "), "optional"),
+      cell(formatTime(lease.end)), devicesCell(lease),
       element("td", {}, ...links)],
   };
 }
@@ -57,7 +75,7 @@ function showCalendar(leases, now) {
       turn.style.width = `${share}%`;
       track.append(turn);
     }
-    return element("div", { class: "device" }, element("b", {}, worker), track);
+    return element("div", { class: "device" }, deviceLabel(worker, leases), track);
   }));
   at("span").textContent = leases.length === 0 ? "There are none: trainctl lease create makes one."
     : `${formatTime(begin)} to ${formatTime(end)}`;
