@@ -419,7 +419,8 @@ proof; without --stop-at-oom it is refused. The predicted peak stands beside the
      "trainctl sweep job.json --matrix train.micro_batch_size=1,2,4,8 --stop-at-oom"},
     {"artifacts", "what a job saves, where it lies, how to get it", kArtifactsAlso,
      R"(output.dir and output.save say what is kept, on the host of rank 0: the model as a
-Hugging Face folder, or an adapter. Each is reported when it is written whole, with its size.
+Hugging Face folder, or an adapter. output.dtype "float16" rounds a model to that type. Each is
+reported when it is written whole, with its size.
 artifacts get copies it: from the path where that is on this machine, else in pieces of 1 MiB
 through the coordinator and a worker of that host, which reads nothing but what ranks of that
 job reported. export keeps all the rest: job files, metrics, logs, comparison.

@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "common/job/saved_weights.h"
+
 namespace trainctl::advice {
 namespace {
 
@@ -58,17 +60,23 @@ Changes Offloads(job::DeviceKind kind) {
           [](JobSpec& job) { job.offload_optimizer = true; }};
 }
 
+// It then saves an adapter where it saved a model, whose type it may have named.
+void Adapt(JobSpec& job) {
+  if (!job.lora) job.lora.emplace();
+  if (!job::SavesModel(job)) job.output.dtype.reset();
+}
+
 Changes Methods(const JobSpec& job, const std::set<Liberty>& liberties) {
   Changes changes = {None};
   if (liberties.contains(Liberty::kLora) && (!job.lora || job.quantize)) {
     changes.push_back([](JobSpec& changed) {
-      if (!changed.lora) changed.lora.emplace();
+      Adapt(changed);
       changed.quantize.reset();
     });
   }
   if (liberties.contains(Liberty::kQlora) && !job.quantize) {
     changes.push_back([](JobSpec& changed) {
-      if (!changed.lora) changed.lora.emplace();
+      Adapt(changed);
       changed.quantize = job::Quantize::kNf4;
     });
   }

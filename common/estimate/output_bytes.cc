@@ -5,6 +5,7 @@
 #include "common/base/size.h"
 #include "common/estimate/memory_setting.h"
 #include "common/estimate/memory_state.h"
+#include "common/job/saved_weights.h"
 
 namespace trainctl::job {
 namespace {
@@ -26,15 +27,11 @@ int64_t CheckpointBytes(const MemorySetting& s) {
 
 int64_t ResultBytes(const MemorySetting& s) {
   const JobSpec& job = s.job;
-  const bool is_adapter = job.lora && job.output.save != Save::kMerged;
-  if (is_adapter) {
-    return s.storage_bytes *
-           SumOverUnits(s.units, [](const UnitElements& unit) { return unit.trainable; });
-  }
-  const int64_t value_bytes = job.lora ? s.compute_bytes : s.storage_bytes;
-  return value_bytes * SumOverUnits(s.units, [&](const UnitElements& unit) {
-           return unit.frozen + unit.quantized + (job.lora ? 0 : unit.trainable);
-         });
+  const int64_t values = SumOverUnits(s.units, [&](const UnitElements& unit) {
+    const int64_t own = unit.frozen + unit.quantized + (job.lora ? 0 : unit.trainable);
+    return SavesAdapter(job) ? unit.trainable : own;
+  });
+  return InfoOf(SavedTypeOf(job)).bytes * values;
 }
 
 bool GoesOnInItsFolder(const JobSpec& job, const Inspection& inspection) {

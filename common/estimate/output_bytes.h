@@ -13,7 +13,7 @@
 namespace trainctl::job {
 
 // A checkpoint is masters and moments of what is trained. The result is the model, or the adapters
-// alone, of the dtype that it is saved with.
+// alone, in the type that it is saved in (SavedTypeOf).
 struct OutputBytes {
   int64_t checkpoint = 0;  // 0: the job writes none
   int64_t at_once = 0;     // checkpoints: those that stay, and the one that is being written

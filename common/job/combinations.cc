@@ -2,14 +2,13 @@
 
 #include "common/job/check_job.h"
 #include "common/job/optimizer.h"
+#include "common/job/saved_weights.h"
 #include "common/job/trains.h"
 
 namespace trainctl::job {
 namespace {
 
-bool SavesAdapter(const JobSpec& job) {
-  return job.output.save == Save::kAdapter || job.output.save == Save::kMerged;
-}
+bool NeedsAdapter(Save save) { return save == Save::kAdapter || save == Save::kMerged; }
 
 constexpr Clash kClashes[] = {
     // ---- strategy ----
@@ -63,8 +62,11 @@ constexpr Clash kClashes[] = {
     {"checkpoint.resume_job",
      [](const JobSpec& job) { return job.checkpoint.resume_job && !job.checkpoint.resume_from; },
      "null without checkpoint.resume_from", "trainctl resume JOB sets both"},
-    {"output.save", [](const JobSpec& job) { return SavesAdapter(job) && !job.lora; },
+    {"output.save", [](const JobSpec& job) { return NeedsAdapter(job.output.save) && !job.lora; },
      "\"none\" or \"final\" without lora", "there is no adapter"},
+    {"output.dtype", [](const JobSpec& job) { return job.output.dtype && !SavesModel(job); },
+     "null unless output.save is \"final\", with lora \"merged\"",
+     "it is the type of a whole model that is saved; an adapter keeps the type it is trained in"},
 
     // ---- without training ----
     {"eval.prompts", [](const JobSpec& job) { return !Trains(job) && job.eval.prompts.empty(); },

@@ -37,7 +37,6 @@ constexpr ForeignName kNames[] = {
     {"nodes", "devices", ""},
     {"nnodes", "devices", ""},
     {"numnodes", "devices", ""},
-    {"dtype", "precision", ""},
     {"torchdtype", "precision", ""},
     {"mixedprecision", "precision", ""},
     {"amp", "precision", "bf16-mixed"},

@@ -26,6 +26,7 @@ enum class LrSchedule { kCosine, kLinear, kConstant };
 enum class LrScaling { kNone, kLinear };
 enum class Quantize { kNf4, kNf4Dq };
 enum class Save { kNone, kFinal, kAdapter, kMerged };
+enum class WeightsType { kFloat32, kBfloat16, kFloat16 };
 enum class OnNan { kStop, kContinue };
 enum class OnBrokenPicture { kRefuse, kSkip };
 enum class Expect { kOom, kSucceeded };
@@ -113,6 +114,7 @@ struct EvalSpec {
 struct OutputSpec {
   std::optional<std::string> dir;
   Save save = Save::kNone;
+  std::optional<WeightsType> dtype;  // of a saved model; null: by the precision (SavedTypeOf)
 };
 
 struct CheckpointSpec {

@@ -10,6 +10,7 @@
 #include "common/job/data_format.h"
 #include "common/job/module_names.h"
 #include "common/job/optimizer.h"
+#include "common/job/saved_weights.h"
 #include "common/job/value_type.h"
 
 namespace trainctl::job {
@@ -256,6 +257,9 @@ std::vector<Field> RunFields() {
                                 {"final", Save::kFinal},
                                 {"adapter", Save::kAdapter},
                                 {"merged", Save::kMerged}}};
+  NameType<WeightsType> weights_type;
+  for (const WeightsTypeInfo& info : kWeightsTypes)
+    weights_type.names.emplace_back(info.name, info.type);
   const TextType folder = {.what = "a path", .min_bytes = 1, .max_bytes = 4096};
   const TextsType prompts = {.each = {.max_bytes = 4096}, .most = 64, .prose = true};
   const TextsType images = {.each = {.what = "a path", .min_bytes = 1, .max_bytes = 4096},
@@ -288,6 +292,10 @@ std::vector<Field> RunFields() {
           "final: the trained model as a Hugging Face directory, or with lora what adapter saves: "
           "a folder for peft; merged: the model "
           "with the adapter added, as a Hugging Face directory."),
+      Row("output.dtype", OrNull(weights_type), AT(output.dtype),
+          "Of a model that is saved: its weights are rounded to this type, which config.json says. "
+          "null: float32; bfloat16 after bf16-true, and of merged after bf16-mixed. Adapters and "
+          "checkpoints keep the type that they are trained in."),
       Row("checkpoint.every_steps", OrNull(kCount), AT(checkpoint.every_steps),
           "Save the whole state at this interval."),
       Row("checkpoint.keep_last", IntegerType{1, 1'000}, AT(checkpoint.keep_last),

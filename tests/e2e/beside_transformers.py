@@ -63,3 +63,14 @@ class BesideTransformers(SharedClusterTest):
         saved = "adapter_config.json" if is_adapter else "model.safetensors"
         [found] = folder.rglob(saved)
         return found.parent
+
+    def expect_rounded(self, name, of_rows, **changes):
+        """A run that saves float16 leaves what the same run saves as float32, rounded once."""
+        same = {**changes, "deterministic": True}
+        whole = self.trained(f"{name}-whole", **same, output__dtype="float32")
+        half = self.trained(f"{name}-half", **same, output__dtype="float16")
+        found = self.answer(half, {"rounded": str(whole), **of_rows})
+        self.assertEqual((found["dtype"], found["difference"]), ("float16", 0))
+        self.assertGreater(found["of_rounding"], 0)
+        sizes = [(folder / "model.safetensors").stat().st_size for folder in (half, whole)]
+        self.assertAlmostEqual(sizes[0] / sizes[1], 0.5, delta=0.05)

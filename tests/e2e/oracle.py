@@ -16,6 +16,10 @@ stdout.
        with a chat_template makes a user's turn of each prompt}
     Or "loads": true
     → {"dtype": in which type transformers loads it by itself}
+    Or "rounded": a folder of the same model, of float32, and "ids" or "captions"
+    → {"dtype": in which type transformers loads the model by its configuration, "difference": the
+       largest of its first row's logits from those of the other, once that is rounded to this
+       type, "of_rounding": from those before}
     Or "saves": a folder
     → {"files": what peft writes there of the adapter}
 """
@@ -111,6 +115,33 @@ def of_loading(question):
     return {"dtype": str(model.dtype).removeprefix("torch.")}
 
 
+def logits_of(model, question):
+    if "ids" in question:
+        made = {"input_ids": torch.tensor(question["ids"][:1])}
+    else:
+        made = rows_of_captions(question)[1][0]
+    with torch.no_grad():
+        return model(**made).logits
+
+
+def of_rounding(question):
+    words = "ids" in question
+    kind = (
+        transformers.AutoModelForCausalLM if words else transformers.Blip2ForConditionalGeneration
+    )
+    dtype = kind.from_pretrained(question["model"]).config.dtype
+    logits = logits_of(load_model(kind, question), question)
+    other = load_model(kind, {**question, "model": question["rounded"]})
+    before = logits_of(other, question)
+    for weight in other.parameters():
+        weight.data = weight.data.to(dtype).float()
+    return {
+        "dtype": str(dtype).removeprefix("torch."),
+        "difference": (logits - logits_of(other, question)).abs().max().item(),
+        "of_rounding": (logits - before).abs().max().item(),
+    }
+
+
 def of_saving(question):
     folder = pathlib.Path(question["saves"])
     load_model(transformers.AutoModelForCausalLM, question).save_pretrained(folder)
@@ -122,25 +153,34 @@ def answer_to(question):
         return of_saving(question)
     if "loads" in question:
         return of_loading(question)
+    if "rounded" in question:
+        return of_rounding(question)
     if "captions" in question:
         return of_captions(question)
     return of_prompts(question) if "prompts" in question else of_words(question)
 
 
-def of_captions(question):
-    model = load_model(transformers.Blip2ForConditionalGeneration, question)
+def rows_of_captions(question):
+    """(the processor, what it makes of each row)"""
     folder = pathlib.Path(question["captions"])
     processor = transformers.Blip2Processor.from_pretrained(question["model"])
     lines = (folder / "metadata.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     pictures = [PIL.Image.open(folder / row["file_name"]) for row in rows]
+    return processor, [
+        processor(images=picture, text=row["text"], return_tensors="pt")
+        for picture, row in zip(pictures, rows, strict=True)
+    ]
+
+
+def of_captions(question):
+    model = load_model(transformers.Blip2ForConditionalGeneration, question)
+    processor, rows = rows_of_captions(question)
     answer = {"losses": [], "tokens": [], "of_other_pictures": []}
     first = processor.num_query_tokens + 1  # after bos
-    for i, row in enumerate(rows):
-        made = processor(images=pictures[i], text=row["text"], return_tensors="pt")
-        other = processor(images=pictures[i - 1], return_tensors="pt")
+    for i, made in enumerate(rows):
         ids = [*made["input_ids"][0].tolist(), processor.tokenizer.eos_token_id]
-        for losses, pixels in (("losses", made), ("of_other_pictures", other)):
+        for losses, pixels in (("losses", made), ("of_other_pictures", rows[i - 1])):
             with torch.no_grad():
                 loss = loss_of(model, ids, first, pixel_values=pixels["pixel_values"])
             answer[losses].append(loss.item())

@@ -189,6 +189,16 @@ class Oracle(BesideTransformers):
                 self.assertEqual(self.answer(base, {"loads": True})["dtype"], said)
                 self.assertEqual(self.answer(folder, {"loads": True})["dtype"], saved)
 
+    def test_a_model_of_each_family_is_saved_as_float16(self):
+        for base, rows, job in self.families():
+            with self.subTest(base.name):
+                self.expect_rounded(base.name, {"ids": rows}, **job, output__save="final")
+
+    def test_a_merged_model_is_saved_as_float16(self):
+        [(base, rows, job), *_] = self.families()
+        lora = {"lora": LORA, "precision": "bf16-mixed", "output__save": "merged"}
+        self.expect_rounded("merged", {"ids": rows}, **job, **lora)
+
     def test_an_adapter_of_each_family_is_pefts(self):
         lora = {"lora": LORA, "optimizer": {"lr": 1e-2}}
         for base, rows, job in self.families():

@@ -234,6 +234,9 @@ class CaptionsOracle(BesideTransformers):
         self.assertLess(sum(after["losses"]), sum(self.theirs(TINY_BLIP2)["losses"]) - ROWS)
         self.expect_equal(after, self.ours(folder))
 
+    def test_a_model_is_saved_as_float16(self):
+        self.expect_rounded("saved", {"captions": str(CAPTIONS)}, output__save="final")
+
     def test_an_adapter_is_pefts_and_merged_it_is_the_same(self):
         lora = {"lora": {"r": 4, "alpha": 8, "dropout": 0.0}, "optimizer": {"lr": 1e-2}}
         adapter = self.trained("adapter", **lora, output__save="adapter")

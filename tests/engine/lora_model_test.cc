@@ -10,12 +10,10 @@
 #include <fstream>
 
 #include "tests/checkout.h"
-#include "tests/engine/head_input.h"
-#include "tests/engine/held_parameters.h"
+#include "tests/engine/model_outputs.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/files/safetensors.h"
 #include "worker/rank/model/model.h"
-#include "worker/rank/ops/matmul.h"
 #include "worker/rank/state/load_weights.h"
 #include "worker/rank/state/save_adapter.h"
 #include "worker/rank/state/save_model.h"
@@ -26,24 +24,6 @@ namespace {
 
 constexpr char kPrefix[] = "base_model.model.";
 const std::string kBaselines = checkout::File("tests/baselines/");
-
-at::Tensor Read(const files::SafetensorsFile& file, const std::string& name) {
-  const files::TensorInfo* info = file.Find(name);
-  if (info == nullptr) {
-    ADD_FAILURE() << name;
-    return at::zeros({1});
-  }
-  const at::ScalarType type = info->dtype == files::DType::kI64 ? at::kLong : at::kFloat;
-  return at::from_blob(const_cast<std::byte*>(file.Bytes(*info).data()), info->shape, type).clone();
-}
-
-void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, double relative,
-                const std::string& what) {
-  ASSERT_EQ(actual.sizes(), expected.sizes()) << what;
-  EXPECT_LE((actual - expected).abs().max().item<double>(),
-            relative * expected.abs().max().item<double>())
-      << what;
-}
 
 // Folders of tests/baselines.
 struct Case {
@@ -65,8 +45,8 @@ class LoraModelTest : public ::testing::TestWithParam<Case> {
             files::SafetensorsFile::Open(kBaselines + GetParam().lora + "/baseline.safetensors")
                 .value()),
         shape_(files::ReadModelConfig(base_).value()),
-        inputs_(Read(batch_, "input_ids")[0]),
-        targets_(Read(batch_, "targets")[0].reshape({-1})),
+        inputs_(ReadTensor(batch_, "input_ids")[0]),
+        targets_(ReadTensor(batch_, "targets")[0].reshape({-1})),
         folder_(std::filesystem::temp_directory_path() /
                 ("lora_model_test." + std::to_string(getpid()))) {
     job_.model.path = base_;
@@ -76,25 +56,10 @@ class LoraModelTest : public ::testing::TestWithParam<Case> {
                               .dropout = 0.5,  // of no effect in an evaluation
                               .targets = {}};
     if (!adapters_.Find(kPrefix + std::string("lm_head.lora_A.weight")))
-      job_.lora->targets = TargetsOfBlocks();
+      job_.lora->targets = TargetsOfBlocks(shape_);
     job_.output.dir = folder_;
   }
   ~LoraModelTest() override { std::filesystem::remove_all(folder_); }
-
-  std::vector<std::string> TargetsOfBlocks() const {
-    std::set<std::string> targets;
-    const auto add = [&](const job::UnitLayers& unit) {
-      for (const job::Layer& layer : unit) {
-        for (const job::Module& module : layer.modules) {
-          if (!module.target.empty()) targets.emplace(module.target);
-        }
-      }
-    };
-    const job::ModelDescription model = job::Describe(shape_);
-    add(model.block);
-    for (const job::EncoderUnit& unit : model.encoder) add(unit.layers);
-    return {targets.begin(), targets.end()};
-  }
 
   std::unique_ptr<model::Model> MakeModel(const std::optional<job::LoraSpec>& lora) const {
     return std::move(
@@ -113,7 +78,7 @@ class LoraModelTest : public ::testing::TestWithParam<Case> {
       for (const ops::ParamPiece& piece : spec.pieces) {
         if (spec.adapter)
           strategy->SetRows(static_cast<ops::ParamId>(param), piece.row,
-                            Read(adapters_, kPrefix + piece.name));
+                            ReadTensor(adapters_, kPrefix + piece.name));
       }
     }
     strategy->FinishLoading();
@@ -127,9 +92,9 @@ class LoraModelTest : public ::testing::TestWithParam<Case> {
             .targets = targets_,
             .loss_sum = loss_sum,
             .grad_scale = 1 / Tokens(),
-            .images = batch_.Find("images") ? Read(batch_, "images")[0] : at::Tensor()};
+            .images = batch_.Find("images") ? ReadTensor(batch_, "images")[0] : at::Tensor()};
   }
-  double Tokens() const { return static_cast<double>((targets_ >= 0).sum().item<int64_t>()); }
+  double Tokens() const { return CountTargets(targets_); }
 
   // The loss without recording.
   double Loss(const model::Model& model, ops::ParameterAccess& parameters) const {
@@ -162,36 +127,24 @@ class LoraModelTest : public ::testing::TestWithParam<Case> {
   job::JobSpec job_;
 };
 
-TEST_P(LoraModelTest, LossAndEveryGradientArePefts) {
+TEST_P(LoraModelTest, LogitsLossAndEveryGradientArePefts) {
   const auto model = MakeModel(job_.lora);
   const auto strategy = Load(job_, *model, base_);
-  const std::vector<ops::ParamSpec>& specs = model->parameters().params;
   std::vector<at::Tensor> weights;
-  std::set<ops::ParamId> frozen;
-  for (size_t param = 0; param < specs.size(); ++param) {
+  for (size_t param = 0; param < model->parameters().params.size(); ++param) {
     weights.push_back(strategy->GetRows(static_cast<ops::ParamId>(param)).clone());
-    if (!specs[param].trainable) frozen.insert(static_cast<ops::ParamId>(param));
+    const ops::ParamSpec& spec = model->parameters().params[param];
+    EXPECT_EQ(spec.adapter, spec.trainable) << spec.pieces[0].name;
   }
-  HeldParameters parameters(weights, frozen);
-  const at::Tensor sum = at::zeros({}, at::kDouble);
-  ops::Tape tape(true);
-  ops::Context context{tape, parameters, ops::AtenKernels(), model->norm_eps(), false};
-  model->Loss(context, Batch(sum));
-  tape.Backward();
-  EXPECT_TRUE(parameters.AllUnitsClosed());
-  const double loss = Read(baseline_, "loss").item<double>();
-  EXPECT_NEAR(sum.item<double>() / Tokens(), loss, 1e-5 * loss);
-  size_t compared = 0;
-  for (size_t param = 0; param < specs.size(); ++param) {
-    EXPECT_EQ(specs[param].adapter, specs[param].trainable) << specs[param].pieces[0].name;
-    for (const ops::ParamPiece& piece : specs[param].pieces) {
-      if (!specs[param].adapter) continue;
-      ExpectNear(parameters.grad(static_cast<ops::ParamId>(param)).narrow(0, piece.row, piece.rows),
-                 Read(baseline_, "grad." + std::string(kPrefix) + piece.name), 1e-5, piece.name);
-      ++compared;
-    }
-  }
-  EXPECT_EQ(compared, adapters_.tensors().size());
+  const ModelOutputs outputs = OutputsOf(*model, weights, Batch({}));
+  const at::Tensor logits = ReadTensor(baseline_, "logits");
+  ExpectNear(outputs.logits.view(logits.sizes()), logits, 1e-5, "logits");
+  ExpectNear(ReadTensor(baseline_, "merged"), logits, 1e-5, "merged by peft");
+  const double loss = ReadTensor(baseline_, "loss").item<double>();
+  EXPECT_NEAR(outputs.loss, loss, 1e-5 * loss);
+  for (const auto& [name, grad] : outputs.grads)
+    ExpectNear(grad, ReadTensor(baseline_, "grad." + std::string(kPrefix) + name), 1e-5, name);
+  EXPECT_EQ(outputs.grads.size(), adapters_.tensors().size());
 }
 
 TEST_P(LoraModelTest, TheAdapterIsSavedAsPeftSavesIt) {
@@ -253,31 +206,6 @@ TEST_P(LoraModelTest, TheWholeModelIsSavedAsTransformersSavedIt) {
     EXPECT_EQ(ours->shape, info.shape) << info.name;
     EXPECT_TRUE(std::ranges::equal(own.Bytes(*ours), theirs.Bytes(info))) << info.name;
   }
-}
-
-TEST_P(LoraModelTest, LogitsArePefts) {
-  const auto model = MakeModel(job_.lora);
-  const auto strategy = Load(job_, *model, base_);
-  const std::vector<ops::ParamSpec>& specs = model->parameters().params;
-  const WeightOf weight = [&](const std::string& name) {
-    const auto found = std::ranges::find_if(
-        specs, [&](const ops::ParamSpec& spec) { return spec.pieces[0].name == name; });
-    return found == specs.end()
-               ? at::Tensor()
-               : strategy->Weight(static_cast<ops::ParamId>(found - specs.begin()));
-  };
-  ops::Tape silent(false);
-  ops::Context context{silent, *strategy, ops::AtenKernels(), model->norm_eps(), false};
-  const at::Tensor hidden = model->Hidden(context, Batch({})).value;
-  const at::Tensor normalized = HeadInput(shape_, hidden, weight);
-  at::Tensor logits = ops::Linear(normalized, HeadMatrix(shape_, weight));
-  if (AdaptsHead()) {
-    const at::Tensor down = ops::Linear(normalized, weight("lm_head.lora_A.weight"));
-    logits = logits + 1.5 * ops::Linear(down, weight("lm_head.lora_B.weight"));
-  }
-  ExpectNear(logits.view(Read(baseline_, "logits").sizes()), Read(baseline_, "logits"), 1e-5,
-             "logits");
-  ExpectNear(Read(baseline_, "merged"), Read(baseline_, "logits"), 1e-5, "merged by peft");
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -301,6 +301,22 @@ TEST_F(RankTest, TheFinalModelIsAHuggingFaceDirectoryWithTrainedWeights) {
   EXPECT_TRUE(fs::exists(folder_ / "out" / "tokenizer.json"));
 }
 
+// Its first step makes weights that are larger than a float16's range.
+TEST_F(RankTest, AWeightOutOfTheSavedTypesRangeEndsTheRunAndLeavesNoModel) {
+  plan_.job.output = {
+      .dir = folder_ / "out", .save = job::Save::kFinal, .dtype = job::WeightsType::kFloat16};
+  plan_.job.optimizer = {.name = job::OptimizerKind::kAdamW, .lr = 1e5};
+  plan_.job.train.on_nan = job::OnNan::kContinue;
+  plan_.job.train.max_steps = 1;
+  const RankEnd end = Run();
+  EXPECT_EQ(end.outcome().outcome, job::Outcome::kFailed);
+  EXPECT_NE(end.outcome().message.find("output.dir: tensor 'model."), std::string::npos)
+      << end.outcome().message;
+  EXPECT_TRUE(end.All<job::RankSaved>().empty());
+  for (const auto& entry : fs::directory_iterator(folder_ / "out"))
+    EXPECT_EQ(entry.path().filename(), ".trainctl");
+}
+
 TEST_F(RankTest, ALitGptDirectoryIsTrainedAndSavedAsAHuggingFaceDirectory) {
   const std::string baselines = checkout::File("tests/baselines/");
   const fs::path model = folder_ / "litgpt";

@@ -63,6 +63,22 @@ TEST_F(ResumeTest, GoesOnFromACheckpointBitForBit) {
   EXPECT_EQ(resumed.All<job::RankProgress>().back().step, 6);
 }
 
+TEST_F(ResumeTest, AModelSavedAsFloat16LeavesItsCheckpointsExact) {
+  plan_.job.output.save = job::Save::kFinal;
+  plan_.job.output.dtype = job::WeightsType::kFloat16;
+  plan_.job.checkpoint.every_steps = 2;
+  const RankEnd whole = Run();
+  ASSERT_EQ(whole.outcome().outcome, job::Outcome::kSucceeded) << whole.outcome().message;
+  EXPECT_TRUE(fs::exists(folder_ / "out" / "model.safetensors"));
+  plan_.job_id = "j2";
+  plan_.job.output.dir = folder_ / "other";
+  plan_.job.checkpoint = {.resume_from = Checkpoint(4).string()};
+  const RankEnd resumed = Run();
+  EXPECT_EQ(resumed.outcome().outcome, job::Outcome::kSucceeded) << resumed.outcome().message;
+  EXPECT_EQ(ByStep(resumed.Points("loss")), From(4, ByStep(whole.Points("loss"))));
+  EXPECT_EQ(ByStep(resumed.Points("val_loss")), From(4, ByStep(whole.Points("val_loss"))));
+}
+
 TEST_F(ResumeTest, ALaterAttemptTakesTheNewestOfItsOwnJobOnly) {
   plan_.job.checkpoint.every_steps = 2;
   const RankEnd first = Run();

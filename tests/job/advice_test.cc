@@ -30,6 +30,8 @@ constexpr char kFile[] = R"({"version": 1, "name": "seven", "model": {"path": "/
   "train": {"global_batch_size": 64, "micro_batch_size": 4, "max_seq_length": 512},
   "output": {"dir": "/o", "save": "none"}})";
 
+constexpr char kNothingKept[] = R"("save": "none")";
+
 // What is typed behind `trainctl submit FILE`.
 std::vector<job::Override> Typed(const std::string& overrides) {
   std::vector<job::Override> typed;
@@ -89,7 +91,8 @@ TEST(Advice, EveryWayTrainsTheSameAndFits) {
   EXPECT_EQ(ways.considered, static_cast<int64_t>(ways.fitting.size()) + excluded);
 }
 
-// A file that counts accumulation, one with a global batch, one with neither.
+// A file that counts accumulation, one with a global batch, one with neither; and one that says the
+// type of its saved model, which an adapter does not take.
 TEST(Advice, TheOverridesAreTheWay) {
   const std::string file = kFile;
   const std::string batch = "\"global_batch_size\": 64, ";
@@ -97,7 +100,9 @@ TEST(Advice, TheOverridesAreTheWay) {
   const std::string accumulating =
       std::string(file).replace(at, batch.size(), "\"accumulate_grad_batches\": 8, ");
   const std::string plain = std::string(file).replace(at, batch.size(), "");
-  for (const std::string& text : {file, accumulating, plain}) {
+  const std::string saving = std::string(file).replace(
+      file.find(kNothingKept), sizeof kNothingKept - 1, R"("save": "final", "dtype": "float16")");
+  for (const std::string& text : {file, accumulating, plain, saving}) {
     Question question = OnH200s(text, 4);
     question.liberties = {Liberty::kLora, Liberty::kQlora, Liberty::kPrecision,
                           Liberty::kOptimizer};
@@ -110,6 +115,8 @@ TEST(Advice, TheOverridesAreTheWay) {
       EXPECT_EQ(job::ToJson(typed), job::ToJson(way.job)) << overrides;
     }
     EXPECT_GE(tried, 8u);
+    EXPECT_TRUE(
+        std::ranges::any_of(ways.fitting, [](const Way& way) { return way.job.lora.has_value(); }));
     EXPECT_EQ(OverridesOf(question.job, ways.asked), "");
   }
 }

@@ -167,7 +167,8 @@ TEST(Combinations, EveryRowIsTheOnlyReasonForSomeJob) {
         }),
         Change([](JobSpec& one) { one.data.split = one.data.val_split = "train"; }),
         Change([](JobSpec& one) { one.data.val_split = "test"; }),
-        Change([](JobSpec& one) { one.data.on_broken_picture = OnBrokenPicture::kSkip; })}) {
+        Change([](JobSpec& one) { one.data.on_broken_picture = OnBrokenPicture::kSkip; }),
+        Change([](JobSpec& one) { one.output.dtype = WeightsType::kFloat16; })}) {
     JobSpec changed = SmallestJob();
     change(changed);
     visit(changed);
@@ -192,6 +193,19 @@ TEST(Combinations, SavingNeedsAFolder) {
   JobSpec job = SmallestJob();
   job.output.save = Save::kFinal;
   EXPECT_EQ(FindClashes(job).at(0).path, "output.dir");
+}
+
+TEST(Combinations, TheTypeOfASavedModelNeedsAWholeModel) {
+  JobSpec job = SmallestJob();
+  job.output = {.dir = "out", .save = Save::kFinal, .dtype = WeightsType::kFloat16};
+  EXPECT_THAT(FindClashes(job), IsEmpty());
+  job.lora.emplace();
+  ASSERT_EQ(FindClashes(job).size(), 1);
+  EXPECT_EQ(FindClashes(job)[0].path, "output.dtype");
+  job.output.save = Save::kAdapter;
+  EXPECT_EQ(FindClashes(job).size(), 1);
+  job.output.save = Save::kMerged;
+  EXPECT_THAT(FindClashes(job), IsEmpty());
 }
 
 TEST(CheckModel, WithoutTrainingAllIsFrozenAndAModelOfPicturesTakesSome) {

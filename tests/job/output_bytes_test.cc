@@ -55,6 +55,19 @@ TEST(EstimateOutput, CountsAdaptersAloneUnlessTheyAreMerged) {
   EXPECT_EQ(Of(plan).result, 2 * kAll);
 }
 
+TEST(EstimateOutput, AModelHasTheSizeOfTheTypeThatItIsSavedIn) {
+  RunPlan plan = Saving(Precision::k32True);
+  plan.job.output.dtype = WeightsType::kFloat16;
+  EXPECT_EQ(Of(plan).result, 2 * kAll);
+  EXPECT_EQ(Of(plan).checkpoint, 12 * kAll);  // exact
+  plan = Saving(Precision::kBf16True);
+  plan.job.output.dtype = WeightsType::kFloat32;
+  EXPECT_EQ(Of(plan).result, 4 * kAll);
+  plan.job.lora.emplace();
+  plan.job.output.save = Save::kMerged;
+  EXPECT_EQ(Of(plan).result, 4 * kAll);
+}
+
 TEST(EstimateOutput, KeepsAsManyCheckpointsAsTheRunMakes) {
   RunPlan plan = Saving(Precision::kBf16True);
   EXPECT_EQ(Of(plan).most(), 3 * 6 * kAll);

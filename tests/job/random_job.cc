@@ -123,6 +123,7 @@ JobSpec MakeJob() {
   job.seed = Int(0, 1'000'000);
   job.output.save = OneOf<Save>(4);
   if (Bool()) job.output.dir = "/out" + Text();
+  if (Bool()) job.output.dtype = OneOf<WeightsType>(3);
   job.checkpoint = {.every_steps = MaybeInt(1, 100), .keep_last = Int(1, 9), .keep_best = Bool()};
   if (Bool()) job.checkpoint.resume_from = "/checkpoints";
   if (Bool()) job.checkpoint.resume_job = "j12";

@@ -9,7 +9,7 @@
 
 namespace trainctl::files {
 
-// Returns the config.json with `type` ("float32", "bfloat16") where it says one: in "dtype" and
+// Returns the config.json with `type` ("float16") where it says one: in "dtype" and
 // "torch_dtype", also of its parts ("text_config"). One that says the same or nothing is returned
 // byte for byte. kInvalid: no JSON, which names `source`.
 base::Result<std::string> WithWeightsType(const std::string& config, std::string_view type,

@@ -26,11 +26,20 @@ std::optional<at::ScalarType> ScalarTypeOf(files::DType dtype) {
   return std::nullopt;
 }
 
+at::ScalarType ScalarTypeOf(job::WeightsType type) {
+  switch (type) {
+    case job::WeightsType::kFloat32: return at::kFloat;
+    case job::WeightsType::kBfloat16: return at::kBFloat16;
+    case job::WeightsType::kFloat16: return at::kHalf;
+  }
+  return at::kFloat;
+}
+
 files::DType DTypeOf(at::ScalarType type) {
   for (const Pair& pair : kPairs) {
     if (pair.type == type) return pair.dtype;
   }
-  CHECK(false) << "no checkpoint holds " << c10::toString(type);
+  CHECK(false) << "no file holds " << c10::toString(type);
   return files::DType::kF32;
 }
 

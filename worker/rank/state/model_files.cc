@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <sstream>
 #include <utility>
 
 #include "common/base/check.h"
@@ -19,6 +20,25 @@ std::string ShardName(size_t place, size_t count) {
   char name[64];
   std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", place + 1, count);
   return name;
+}
+
+// The largest magnitude that rounding made infinite. What was infinite may stay so: a job can be
+// told to save it.
+std::optional<double> FindOverflow(const at::Tensor& values, const at::Tensor& rounded) {
+  if (values.scalar_type() == rounded.scalar_type()) return std::nullopt;
+  const at::Tensor is_infinite = rounded.isinf();
+  if (!is_infinite.any().item<bool>()) return std::nullopt;
+  const at::Tensor before = values.cpu().masked_select(is_infinite).abs();
+  const at::Tensor finite = before.masked_select(before.isfinite());
+  if (finite.numel() == 0) return std::nullopt;
+  return finite.max().item<double>();
+}
+
+base::Error OutOfRange(const std::string& tensor, double magnitude, at::ScalarType type) {
+  std::ostringstream text;
+  text << "tensor '" << tensor << "' has a weight of magnitude " << magnitude << ", more than a "
+       << c10::getDtypeNames(type).first << " holds: set output.dtype to float32 or bfloat16";
+  return {base::Code::kInvalid, text.str()};
 }
 
 base::Status KeepForm(const std::string& directory, bool sharded) {
@@ -80,8 +100,11 @@ void ModelFiles::EndShard() {
 void ModelFiles::Append(const at::Tensor& values) {
   if (directory_.empty() || error_) return;
   CHECK(tensor_ < declared_.size()) << "more tensors than were declared";
+  const at::Tensor rounded = values.to(type_).cpu();
+  if (const auto largest = FindOverflow(values, rounded))
+    return Fail(OutOfRange(declared_[tensor_].name, *largest, type_));
   if (!file_) BeginShard();
-  file_->Append(values);
+  file_->Append(rounded);
   ++tensor_;
   if (tensor_ == shards_[shard_].end) EndShard();
 }

@@ -32,7 +32,8 @@ class ModelFiles {
   void Create(const std::string& directory);
   void Fail(base::Error error);
   void Append(const at::Tensor& values);
-  // Errors: the first of Fail and Append; kIo, kExhausted.
+  // Errors: the first of Fail and Append; kIo, kExhausted, kInvalid (a number is out of the range
+  // of the files' type; it names the tensor).
   base::Status Finish();
 
  private:

@@ -5,7 +5,9 @@
 
 #include "common/base/file.h"
 #include "common/job/hub_id.h"
+#include "common/job/saved_weights.h"
 #include "worker/rank/files/adapter_config.h"
+#include "worker/rank/state/element_types.h"
 #include "worker/rank/state/tensor_files.h"
 #include "worker/rank/state/tensor_piece.h"
 #include "worker/rank/state/write_params.h"
@@ -67,8 +69,7 @@ void CreateAdapterFiles(const job::JobSpec& job, const ops::ParameterTable& tabl
 base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& table,
                          const std::optional<std::string>& directory, strategy::Strategy& strategy,
                          const ByteProgress& progress) {
-  const at::ScalarType type =
-      job.precision == job::Precision::kBf16True ? at::kBFloat16 : at::kFloat;
+  const at::ScalarType type = ScalarTypeOf(job::SavedTypeOf(job));
   TensorFile file(type);
   for (const ops::ParamSpec& spec : table.params) {
     if (!spec.adapter) continue;

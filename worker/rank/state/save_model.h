@@ -1,6 +1,6 @@
 // The trained model as a Hugging Face directory that transformers loads: model.safetensors, and
-// config.json and the tokenizer's files of the directory that it was started from, unchanged.
-// Streamed tensor by tensor.
+// config.json and the tokenizer's files of the directory that it was started from. These are
+// unchanged, but that config.json says the type of the weights. Streamed tensor by tensor.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,9 @@
 namespace trainctl::train {
 
 // To the directory; adapters are merged into the weights (W + scale · B · A, from what 4-bit
-// weights dequantize to). fp32 under 32-true, and under bf16-mixed where there are fp32 masters
-// (without lora), else bf16. Every rank calls it alike; one without a directory writes nothing.
-// Errors: kNotFound, kIo, kExhausted; all ranks have gathered all weights by then.
+// weights dequantize to). Rounded to the type that the job says (job::SavedTypeOf). Every rank
+// calls it alike; one without a directory writes nothing. Errors: kNotFound, kIo, kExhausted,
+// kInvalid (a weight is out of that type's range); all ranks have gathered all weights by then.
 base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table,
                        const std::optional<std::string>& directory, strategy::Strategy& strategy,
                        const ByteProgress& progress);

@@ -5,6 +5,7 @@
 
 #include "common/base/saved_folder.h"
 #include "common/base/writable_folder.h"
+#include "common/job/saved_weights.h"
 #include "worker/rank/files/output_owner.h"
 #include "worker/rank/files/result_draft.h"
 #include "worker/rank/process/run_failure.h"
@@ -20,15 +21,11 @@ namespace {
 // What rank 0 has written; of other ranks nothing.
 using Saved = base::Result<std::optional<base::SavedRecord>>;
 
-bool SavesAdapter(const job::JobSpec& job) {
-  return job.lora.has_value() && job.output.save != job::Save::kMerged;
-}
-
 // Nothing of it stays where it fails. Collective.
 Saved TrySave(const RankContext& rank, const ops::ParameterTable& table,
               strategy::Strategy& strategy, const ByteProgress& progress) {
   const job::JobSpec& spec = rank.plan.job;
-  const auto save = SavesAdapter(spec) ? SaveAdapter : SaveModel;
+  const auto save = job::SavesAdapter(spec) ? SaveAdapter : SaveModel;
   std::optional<files::ResultDraft> draft;
   if (rank.leads()) draft.emplace(rank.plan);
   const base::Status written =
@@ -78,7 +75,7 @@ void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
   const std::optional<base::SavedRecord> record = Take(std::move(saved), "output.dir");
   if (!record) return;
   Take(KeepOneForm(*spec.output.dir, *record), "output.dir");
-  const char* kind = SavesAdapter(spec)                       ? "adapter"
+  const char* kind = job::SavesAdapter(spec)                  ? "adapter"
                      : spec.output.save == job::Save::kMerged ? "merged"
                                                               : "final";
   rank.reporter.Saved(kind, *spec.output.dir, *record);

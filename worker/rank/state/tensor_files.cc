@@ -3,12 +3,12 @@
 #include <filesystem>
 
 #include "common/base/error_number.h"
+#include "worker/rank/state/element_types.h"
 
 namespace trainctl::train {
 
 void TensorFile::Declare(const std::string& name, std::vector<int64_t> shape) {
-  const files::DType type = type_ == at::kBFloat16 ? files::DType::kBF16 : files::DType::kF32;
-  infos_.push_back({.name = name, .dtype = type, .shape = std::move(shape)});
+  infos_.push_back({.name = name, .dtype = DTypeOf(type_), .shape = std::move(shape)});
 }
 
 void TensorFile::Create(const std::string& path) {

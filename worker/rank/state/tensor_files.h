@@ -18,7 +18,7 @@ namespace trainctl::train {
 // told at the end. Not thread-safe.
 class TensorFile {
  public:
-  explicit TensorFile(at::ScalarType type) : type_(type) {}  // bf16 or fp32
+  explicit TensorFile(at::ScalarType type) : type_(type) {}
 
   // In the order in which they are appended.
   void Declare(const std::string& name, std::vector<int64_t> shape);
