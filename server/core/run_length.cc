@@ -42,7 +42,7 @@ std::optional<base::SteadyMicros> PredictedEnd(const Job& job, const Now& now) {
   const job::TimeEstimate* time = PredictedTime(job);
   if (time == nullptr || time->device_name != job.attempt->ranks.front().row.device_name)
     return std::nullopt;
-  const base::SteadyMicros end = job.attempt->placed_steady + Micros(time->total_seconds);
+  const base::SteadyMicros end = job.attempt->placed_steady + Micros(time->QueueSeconds());
   return end > now.steady ? std::optional(end) : std::nullopt;
 }
 
@@ -102,7 +102,7 @@ std::optional<int64_t> LongestRun(const Options& options, const Job& job) {
   if (const std::optional<int64_t> limit = Limit(options, job)) return limit;
   const job::TimeEstimate* time = PredictedTime(job);
   if (time == nullptr) return std::nullopt;
-  const int64_t longest = Micros(time->total_seconds * job::kPredictionMargin);
+  const int64_t longest = Micros(time->QueueSeconds() * job::kPredictionMargin);
   return std::max<int64_t>(1, (longest + kMicrosPerMinute - 1) / kMicrosPerMinute) *
          kMicrosPerMinute;
 }
