@@ -283,6 +283,30 @@ class DashboardCompareTest(DashboardCase):
                 self.expect_number(row[2], one["measured"], row[0])
                 self.expect_number(row[3].replace("±", ""), one["error"] * 100, row[0])
 
+    def test_an_end_that_the_lab_expects_is_not_counted_against_it(self):
+        base = tiny_job()
+        del base["name"]
+        too_little = {"resources.gpu_memory_limit": "2400KiB"}
+        experiments = [
+            {"name": "fits"},
+            {"name": "does-not", "set": too_little, "expect": "OOM"},
+            {"name": "was-to-fit", "set": too_little, "expect": "SUCCEEDED"},
+        ]
+        lab = self.write_job({"base": base, "experiments": experiments})
+        group = self.json("submit", lab, "--force")["group"]
+        self.trainctl("wait", group)
+        self.browser.open(f"{self.address}lab?group={group}")
+        self.browser.wait("return document.querySelectorAll('#facts li').length > 4")
+        facts = self.browser.run(
+            "return [...document.querySelectorAll('#facts li')].map("
+            "(li) => [...li.children].map((one) => one.textContent))"
+        )
+        self.assertEqual(
+            [fact for fact in facts if "ended" in fact[1] or fact[1] == "succeeded"],
+            [["1", "succeeded"], ["1", "ended otherwise, as expected"], ["1", "ended otherwise"]],
+        )
+        self.expect_no_faults()
+
     def test_a_lab_is_a_grid_of_its_experiments(self):
         group, _ = self.lab()
         self.browser.open(f"{self.address}lab?group={group}")

@@ -165,6 +165,8 @@ export const hasEnded = (job) => job.state === "FINISHED";
 export const waits = (job) => job.state === "QUEUED";
 export const isUnderWay = (job) => !waits(job) && !hasEnded(job);
 export const succeeded = (job) => job.outcome === "SUCCEEDED";
+// As it was to: with success, or as the job expects it.
+export const endedWell = (job) => hasEnded(job) && (job.as_expected ?? succeeded(job));
 export const whyOf = (job) => (hasEnded(job) ? job.message : job.reason);
 export const isBusy = (worker) => worker.state === "BUSY";
 export const isSlow = (worker) => worker.slowness !== null;
