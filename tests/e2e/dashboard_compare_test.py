@@ -265,8 +265,8 @@ class DashboardCompareTest(DashboardCase):
 
     def expect_number(self, text, value, unit):
         """The text is that number, as far as its digits go."""
-        sign, digits, size = re.match(r"([−+]?)([\d,.]+) ?([KMG]iB)?", text).groups()
-        scale = {"GiB": 2**30, "MiB": 2**20, "KiB": 2**10, None: 1}[size]
+        sign, digits, size = re.match(r"([−+]?)([\d,.]+) ?([KMG]iB|ms)?", text).groups()
+        scale = {"GiB": 2**30, "MiB": 2**20, "KiB": 2**10, "ms": 1e-3, None: 1}[size]
         digits = digits.replace(",", "")
         half = 0.5001 * scale * 10.0 ** -len(digits.partition(".")[2])
         number = float(digits) * scale * (-1 if sign == "−" else 1)
