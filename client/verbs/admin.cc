@@ -36,7 +36,7 @@ Listing ListEntries(const v1::AuditResponse& response) {
                                {"verdict", entry.verdict()}});
     const Style style = entry.verdict() == "accepted" ? Style::kPlain : Style::kBad;
     listing.table.AddRow({std::to_string(entry.id()),
-                          LocalTime(entry.time()),
+                          LocalMoment(entry.time()),
                           entry.actor(),
                           entry.address(),
                           entry.action(),
@@ -59,7 +59,7 @@ Listing ListTokens(const v1::ListTokensResponse& response, base::WallMicros now)
     listing.table.AddRow({std::to_string(token.id()),
                           token.owner(),
                           token.role(),
-                          LocalTime(token.created_at()),
+                          LocalMoment(token.created_at()),
                           {LocalTime(token.expires_at()), style}});
   }
   return listing;
