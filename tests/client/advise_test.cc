@@ -319,6 +319,17 @@ TEST_F(AdviseTest, AnExperimentOfAFileThatIsNoLabIsRefused) {
   EXPECT_THAT(ended.err, HasSubstr("job.json is no lab file, so it has no experiment 'one'"));
 }
 
+TEST_F(AdviseTest, AnExperimentThatTheLabLacksIsRefusedWithThoseThatItHas) {
+  const std::string lab = folder_ + "/lab.json";
+  ASSERT_TRUE(
+      base::WriteFileAtomically(lab, R"({"base": {"version": 1, "model": {"path": "/models/tiny"},
+                       "data": {"path": "rows.json"}, "train": {"micro_batch_size": 1}},
+                       "experiments": [{"name": "two", "set": {}}, {"name": "four", "set": {}}]})")
+          .ok());
+  const std::string err = Trainctl({"advise", lab, "--experiment", "fuor"}).err;
+  EXPECT_THAT(err, HasSubstr("no experiment 'fuor': did you mean 'four'? (there are two, four)"));
+}
+
 TEST_F(AdviseTest, ATrialRunsItsStepsWhereTheRowsMakeFewer) {
   coordinator_.watchings.push_back({.told = {FinishedJob("j1", "tiny-way-1", "SUCCEEDED")}});
   const Ended ended = Trainctl({"advise", File(), "--try", "1", "--steps", "200"});
@@ -375,6 +386,7 @@ TEST_F(AdviseTest, ATrialKeepsNothing) {
     ASSERT_EQ(coordinator_.submissions.size(), 1u) << ended.err;
     const v1::SubmitRequest& request = coordinator_.submissions.back();
     ASSERT_EQ(request.jobs_size(), 2);
+    EXPECT_EQ(request.max_parallel(), 1) << "none beside another";
     for (const v1::JobSubmission& submission : request.jobs()) {
       const base::Result<job::JobSpec> job = job::FromJson(submission.job_json());
       ASSERT_TRUE(job.ok());
@@ -386,7 +398,6 @@ TEST_F(AdviseTest, ATrialKeepsNothing) {
       bare.output = {};
       bare.checkpoint = {};
       bare.profile.reset();
-    EXPECT_EQ(request.max_parallel(), 1) << "none beside another";
       bare.track.clear();
       bare.expect.reset();
       bare.train.max_steps = bare.train.epochs = 5;
