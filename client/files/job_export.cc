@@ -14,12 +14,6 @@
 namespace trainctl::client {
 namespace {
 
-const std::vector<std::string>& PointKeys() {
-  static const auto* const keys =
-      new std::vector<std::string>{"name", "step", "rank", "phase", "value", "time"};
-  return *keys;
-}
-
 std::string MemoryCsv(const v1::JobDetail& detail) {
   std::vector<Json> records;
   for (const record::MemoryRow& row : record::MemoryRows(detail))
@@ -51,7 +45,7 @@ class Writer {
 
 // Long runs have millions of points: they go through without being kept.
 void WriteMetrics(Api& api, const std::string& job, Writer* writer) {
-  writer->Append("metrics.csv", RenderCsvHeader(PointKeys()));
+  writer->Append("metrics.csv", RenderCsvHeader(record::PointColumns()));
   writer->Append("metrics.jsonl", "");
   v1::MetricsRequest request;
   request.set_job(job);
@@ -59,7 +53,7 @@ void WriteMetrics(Api& api, const std::string& job, Writer* writer) {
     std::string csv, lines;
     for (const v1::MetricPoint& point : response.points()) {
       const Json record = record::PointRecord(point);
-      csv += RenderCsvLine(record, PointKeys());
+      csv += RenderCsvLine(record, record::PointColumns());
       lines += RenderLine(record);
     }
     return writer->Append("metrics.csv", csv) && writer->Append("metrics.jsonl", lines);

@@ -107,6 +107,12 @@ void ConvertEval(bool lora, LitgptDraft* draft) {
   const int64_t iterations = draft->Whole("eval.max_iters").value_or(100);
   const Json& micro = draft->job["train"]["micro_batch_size"];
   if (micro.is_number_integer()) eval["max_rows"] = iterations * micro.get<int64_t>();
+  if (const std::optional<int64_t> tokens = draft->Whole("eval.max_new_tokens")) {
+    eval["max_new_tokens"] = *tokens;
+    draft->NoteOf("eval.max_new_tokens",
+                  "of each text with which the model continues eval.prompts; without prompts "
+                  "nothing is generated");
+  }
   draft->job["eval"] = std::move(eval);
 }
 

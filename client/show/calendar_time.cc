@@ -55,9 +55,13 @@ bool IsSame(const std::tm& left, const std::tm& right) {
          left.tm_min == right.tm_min && left.tm_mon == right.tm_mon;
 }
 
+// The times in a text of the coordinator's.
+constexpr std::string_view kOfMinutes = "dddd-dd-dd dd:dd UTC";
+constexpr std::string_view kOfSeconds = "dddd-dd-dd dd:dd:dd UTC";
+
 // How long the time is that begins there, "2026-12-01 13:00:05 UTC"; 0: none does.
 size_t TimeAt(std::string_view text) {
-  for (const std::string_view form : {"dddd-dd-dd dd:dd UTC", "dddd-dd-dd dd:dd:dd UTC"}) {
+  for (const std::string_view form : {kOfMinutes, kOfSeconds}) {
     if (text.size() < form.size()) continue;
     size_t same = 0;
     for (; same < form.size(); ++same) {
@@ -99,10 +103,15 @@ base::Result<int64_t> ParseCalendarTime(const std::string& text) {
   return int64_t{seconds} * 1'000'000;
 }
 
+std::string LocalMoment(int64_t micros) {
+  const std::tm local = Local(micros);
+  return Formatted(local, "%Y-%m-%d %H:%M:%S ") + ZoneOf(local);
+}
+
 std::string LocalTime(int64_t micros) {
   const std::tm local = Local(micros);
-  return Formatted(local, local.tm_sec != 0 ? "%Y-%m-%d %H:%M:%S " : "%Y-%m-%d %H:%M ") +
-         ZoneOf(local);
+  if (local.tm_sec != 0) return LocalMoment(micros);
+  return Formatted(local, "%Y-%m-%d %H:%M ") + ZoneOf(local);
 }
 
 std::string LocalAndUtc(int64_t micros) {
@@ -122,7 +131,8 @@ std::string InLocalTime(const std::string& text) {
     const base::Result<int64_t> time = length > 0 && !Stays(text, at, length)
                                            ? ParseCalendarTime(text.substr(at, length))
                                            : base::Error{base::Code::kInvalid, "no time"};
-    local += time.ok() ? LocalTime(*time) : text.substr(at, 1);
+    const auto in_local = length == kOfSeconds.size() ? LocalMoment : LocalTime;
+    local += time.ok() ? in_local(*time) : text.substr(at, 1);
     at += time.ok() ? length : 1;
   }
   return local;

@@ -13,14 +13,18 @@ namespace trainctl::client {
 // Wall micros. kInvalid: not such a time, or one that the local clock passes over.
 base::Result<int64_t> ParseCalendarTime(const std::string& text);
 
-// "2026-12-01 14:00:05 CET"; a whole minute is "2026-12-01 14:00 CET".
+// "2026-12-01 14:00:05 CET": when something happened.
+std::string LocalMoment(int64_t micros);
+
+// As well of what people set or what is expected: a whole minute is "2026-12-01 14:00 CET".
 std::string LocalTime(int64_t micros);
 
 // "2026-12-01 14:00 CET (13:00 UTC)"; where local time is UTC: "2026-12-01 13:00 UTC". Of leases,
 // which people of several zones share.
 std::string LocalAndUtc(int64_t micros);
 
-// A text of the coordinator's with each of its times, "2026-12-01 13:00 UTC", as LocalTime has it.
+// A text of the coordinator's with each of its times, "2026-12-01 13:00 UTC", in local time; it has
+// seconds where the text has them.
 // One that LocalAndUtc has written stays, and so does one in quotes.
 std::string InLocalTime(const std::string& text);
 

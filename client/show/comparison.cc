@@ -111,6 +111,17 @@ bool IsOfAnyComparison(std::string_view key) {
   return std::ranges::count(KeysOfAnyComparison(), key) > 0;
 }
 
+// What --only may name here: sections first, then rows.
+std::vector<std::string_view> NamesOfRows(const v1::CompareResponse& response) {
+  std::vector<std::string_view> names;
+  const auto add = [&names](const std::string& name) {
+    if (std::ranges::count(names, name) == 0) names.push_back(name);
+  };
+  for (const v1::CompareRow& row : response.rows()) add(row.section());
+  for (const v1::CompareRow& row : response.rows()) add(row.key());
+  return names;
+}
+
 // Those of sections that have rows, and those of all.
 void KeepWarnings(v1::CompareResponse* response) {
   const v1::CompareResponse whole = *response;
@@ -158,8 +169,7 @@ std::vector<std::string_view> KeysOfAnyComparison() {
 
 base::Result<std::vector<std::string>> KeepRows(const std::vector<std::string>& keys,
                                                 v1::CompareResponse* response) {
-  std::vector<std::string_view> known;
-  for (const v1::CompareRow& row : response->rows()) known.push_back(row.key());
+  const std::vector<std::string_view> known = NamesOfRows(*response);
   google::protobuf::RepeatedPtrField<v1::CompareRow> kept;
   for (const v1::CompareRow& row : response->rows()) {
     const auto names = [&row](const std::string& key) { return IsCalled(row, key); };

@@ -20,7 +20,7 @@ std::string Print(const char* format, auto... values) {
 }
 
 std::string FormatSeconds(double seconds) {
-  if (seconds < 1) return Print("%.3f s", seconds);
+  if (seconds < 1) return Print("%.2f ms", 1000 * seconds);
   if (seconds < 60) return Print("%.2f s", seconds);
   return base::FormatDuration(std::llround(seconds));
 }

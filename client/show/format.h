@@ -18,7 +18,7 @@ using base::WithThousands;
 // "0.0002", "2e-08", "nan".
 std::string FormatNumber(double value);
 
-// By a metric's unit (job::MetricInfo): bytes as base::FormatBytes, seconds as "0.412 s" or "3 min
+// By a metric's unit (job::MetricInfo): bytes as base::FormatBytes, seconds as "4.12 ms" or "3 min
 // 32 s", rates with thousands separators.
 std::string FormatWithUnit(double value, std::string_view unit);
 

@@ -46,8 +46,7 @@ Style OutcomeStyle(const v1::JobView& view) {
 double ElapsedSeconds(const v1::JobView& view, int64_t now) {
   if (view.started_at() == 0) return 0;
   const int64_t end = view.ended_at() != 0 ? view.ended_at() : now;
-  const int64_t seconds = end / 1'000'000 - view.started_at() / 1'000'000;
-  return static_cast<double>(std::max<int64_t>(0, seconds));
+  return static_cast<double>(std::max<int64_t>(0, end - view.started_at())) / 1e6;
 }
 
 std::string PlacementText(const v1::JobView& view) {

@@ -21,8 +21,8 @@ Listing ListJobs(const std::vector<v1::JobView>& views, int64_t now);
 // "host-a/0,1 host-b/2": the workers of all ranks ("host/index"), grouped by host.
 std::string PlacementText(const v1::JobView& view);
 
-// Whole seconds since the start, until the end or now, as the two times stand beside it; 0 before
-// the start.
+// Since the start, until the end or now; 0 before the start. It is rounded where it is written, by
+// FormatClock, as on the dashboard and in Python.
 double ElapsedSeconds(const v1::JobView& view, int64_t now);
 
 // The style of an outcome or state.

@@ -21,7 +21,7 @@ std::string Fact(const std::string& label, const std::string& text, const TableL
 
 std::string Ago(int64_t since, int64_t now) {
   const double seconds = static_cast<double>(now - since) / 1e6;
-  return FormatClock(seconds < 0 ? 0 : seconds) + ", since " + LocalTime(since);
+  return FormatClock(seconds < 0 ? 0 : seconds) + ", since " + LocalMoment(since);
 }
 
 // "SUCCEEDED, not as expected (OOM)".
@@ -147,7 +147,7 @@ std::string RunText(const v1::JobDetail& detail, int64_t now, const TableLayout&
 
 std::string EndingText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   const v1::JobView& view = detail.view();
-  std::string text = Fact("ended", LocalTime(view.ended_at()), layout);
+  std::string text = Fact("ended", LocalMoment(view.ended_at()), layout);
   if (view.started_at() != 0) {
     text += Fact("ran",
                  FormatClock(ElapsedSeconds(view, now)) +

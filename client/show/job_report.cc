@@ -145,7 +145,7 @@ std::string EventsText(const v1::JobDetail& detail) {
   if (detail.events().empty()) return "";
   TextTable table({{"Time"}, {"Event"}});
   for (const v1::JobEvent& event : detail.events())
-    table.AddRow({LocalTime(event.time()), InLocalTime(event.text())});
+    table.AddRow({LocalMoment(event.time()), InLocalTime(event.text())});
   return "\n## Events\n\n" + table.Markdown();
 }
 

@@ -42,7 +42,7 @@ std::string NoRankText(const v1::JobView& view, int64_t rank) {
          std::to_string(view.devices());
 }
 
-std::string TimeText(int64_t micros) { return micros == 0 ? "" : LocalTime(micros); }
+std::string TimeText(int64_t micros) { return micros == 0 ? "" : LocalMoment(micros); }
 
 std::vector<std::pair<std::string, std::string>> SettingsOf(const v1::JobDetail& detail) {
   const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
@@ -102,8 +102,8 @@ std::string EventLines(const v1::JobDetail& detail, const TableLayout& layout) {
   constexpr int kTimeWidth = 25;
   std::string text;
   for (const v1::JobEvent& event : detail.events())
-    text +=
-        LabelledLine(LocalTime(event.time()), kTimeWidth, InLocalTime(event.text()), layout.width);
+    text += LabelledLine(LocalMoment(event.time()), kTimeWidth, InLocalTime(event.text()),
+                         layout.width);
   return text;
 }
 

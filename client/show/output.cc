@@ -92,8 +92,8 @@ std::optional<OutputFormat> ParseOutputFormat(std::string_view name) {
   return std::nullopt;
 }
 
-std::string RenderCsv(const std::vector<Json>& records) {
-  const std::vector<std::string> keys = KeysOf(records);
+std::string RenderCsv(const std::vector<Json>& records, std::vector<std::string> keys) {
+  if (keys.empty()) keys = KeysOf(records);
   if (keys.empty()) return "";
   std::string text = RenderCsvHeader(keys);
   for (const Json& record : records) text += RenderCsvLine(record, keys);
@@ -119,7 +119,7 @@ std::string Render(const Listing& listing, OutputFormat format, const TableLayou
   switch (format) {
     case OutputFormat::kTable: return listing.table.Render(layout);
     case OutputFormat::kMarkdown: return listing.table.Markdown();
-    case OutputFormat::kCsv: return RenderCsv(listing.records);
+    case OutputFormat::kCsv: return RenderCsv(listing.records, listing.columns);
     case OutputFormat::kJsonl: return RenderLines(listing.records);
     case OutputFormat::kName: return RenderNames(listing);
     case OutputFormat::kJson: {

@@ -24,9 +24,10 @@ inline constexpr std::string_view kOutputFormats = "table, json, jsonl, csv, md,
 std::optional<OutputFormat> ParseOutputFormat(std::string_view name);
 
 struct Listing {
-  std::string collection;     // the member of the JSON that holds the records: "jobs"
-  std::vector<Json> records;  // objects
-  TextTable table;            // the same for people
+  std::string collection;                 // the member of the JSON that holds the records: "jobs"
+  std::vector<Json> records;              // objects
+  TextTable table;                        // the same for people
+  std::vector<std::string> columns = {};  // of CSV; empty: the keys that the records have
   std::string name_key = "id";
   Json members = Json::object();  // of the JSON, before the records
 };
@@ -37,9 +38,9 @@ Listing OneRecord(std::string collection, std::string name_key, Json record);
 // Ends with a newline where it is not empty.
 std::string Render(const Listing& listing, OutputFormat format, const TableLayout& layout);
 
-// RFC 4180, with a header of the union of keys in order of appearance; null is empty, lists and
-// objects are their JSON.
-std::string RenderCsv(const std::vector<Json>& records);
+// RFC 4180, with a header of these keys; null is empty, lists and objects are their JSON. Without
+// keys: the union of the records', in order of appearance.
+std::string RenderCsv(const std::vector<Json>& records, std::vector<std::string> keys = {});
 // The same in pieces, of tables that are too long to be kept.
 std::string RenderCsvHeader(const std::vector<std::string>& keys);
 std::string RenderCsvLine(const Json& record, const std::vector<std::string>& keys);

@@ -42,8 +42,6 @@ std::string Print(const char* format, double value) {
   return text;
 }
 
-std::string Milliseconds(double seconds) { return Print("%.2f ms", 1000 * seconds); }
-
 std::string Share(double seconds, double whole) {
   return whole > 0 ? Print("%.1f %%", 100 * seconds / whole) : "";
 }
@@ -57,11 +55,11 @@ TextTable TableOfKinds(const Summaries& summaries, const OverRanks& step) {
   TextTable table(columns);
   const auto add = [&](job::Metric metric) {
     const OverRanks of = OverRanksOf(metric, summaries);
-    std::vector<TextCell> cells = {std::string(job::Info(metric).label), Milliseconds(of.mean),
-                                   Share(of.mean, step.mean)};
+    std::vector<TextCell> cells = {std::string(job::Info(metric).label),
+                                   FormatWithUnit(of.mean, "s"), Share(of.mean, step.mean)};
     if (step.ranks > 1) {
-      cells.emplace_back(Milliseconds(of.least));
-      cells.emplace_back(Milliseconds(of.most));
+      cells.emplace_back(FormatWithUnit(of.least, "s"));
+      cells.emplace_back(FormatWithUnit(of.most, "s"));
     }
     table.AddRow(std::move(cells));
   };
@@ -70,12 +68,14 @@ TextTable TableOfKinds(const Summaries& summaries, const OverRanks& step) {
   return table;
 }
 
-// "Profile: 3 steps of each of 2 ranks, slower …"
+// "Profile: 3 steps of each of 2 ranks, slower …". Of few steps the mean may be below the median.
 std::string Heading(const Summaries& summaries, const OverRanks& step) {
   std::string text = "Profile: " + Plural(step.steps, "step");
   if (step.ranks > 1) text += " of each of " + std::to_string(step.ranks) + " ranks";
-  if (const auto median = job::Reduce(job::Metric::kStepSeconds, summaries))
-    text += ", slower for being traced: the median of all steps is " + Milliseconds(median->value);
+  const auto median = job::Reduce(job::Metric::kStepSeconds, summaries);
+  if (!median) return text;
+  text += step.mean > median->value ? ", slower for being traced: " : "; ";
+  text += "the median of all steps is " + FormatWithUnit(median->value, "s");
   return text;
 }
 

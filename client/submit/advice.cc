@@ -349,7 +349,6 @@ Sweep TrialOf(const Advice& advice, size_t ways, int64_t steps) {
     point.job.name = advice.job.name + "-way-" + std::to_string(sweep.points.size() + 1);
     if (way.time) point.predicted_step_seconds = way.time->step_seconds;
     KeepStepsAlone(steps, &point.job);
-    point.job.exclusive = true;  // nothing else in its measurement
     sweep.axes.front().values.push_back(point.values.front());
     sweep.points.push_back(std::move(point));
   }

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "client/show/format.h"
+#include "common/base/did_you_mean.h"
 #include "common/base/file.h"
 #include "common/job/check_job.h"
 #include "common/job/hub_id.h"
@@ -49,14 +51,18 @@ job::ReadJob Read(const std::string& text, const JobFileOptions& options, bool w
 }
 
 base::Result<JobFile> PickExperiment(const job::LabSpec& lab, const JobFileOptions& options) {
+  std::vector<std::string_view> names;
   for (const job::JobSpec& job : lab.experiments) {
+    names.push_back(job.name);
     if (job.name != options.experiment) continue;
     JobFile file{.jobs = {job}, .notes = job::NotesOn(job)};
     if (!options.name.empty()) file.jobs.front().name = options.name;
     return file;
   }
   return base::Error{base::Code::kNotFound,
-                     options.path + ": no experiment '" + options.experiment + "'"};
+                     base::WithHint(options.path + ": no experiment '" + options.experiment + "'",
+                                    base::DidYouMean(options.experiment, names),
+                                    "there are " + Join(names, ", "))};
 }
 
 base::Result<std::string> ReadFileOf(const JobFileOptions& options) {

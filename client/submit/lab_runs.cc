@@ -42,16 +42,54 @@ base::Result<ViewsOf> ListRuns(Api& api, const std::vector<job::JobSpec>& experi
   return views;
 }
 
-// What this version can't read of the job differs in nothing that it knows.
-base::Result<std::vector<std::string>> ChangedIn(Api& api, const v1::JobView& view,
-                                                 const job::JobSpec& experiment) {
+// A user's job. nullopt: it is not known any more, another's, or this version can't read it.
+base::Result<std::optional<job::JobSpec>> SpecOf(Api& api, const std::string& id,
+                                                 const std::string& user) {
   v1::GetRequest request;
-  request.set_job(view.id());
+  request.set_job(id);
   const base::Result<v1::GetResponse> response = api.Get(request);
+  if (!response.ok() && response.error().code == base::Code::kNotFound)
+    return std::optional<job::JobSpec>();
   if (!response.ok()) return response.error();
-  if (response->jobs().empty()) return std::vector<std::string>();
-  const base::Result<job::JobSpec> run = job::FromJson(response->jobs(0).job_json());
-  return run.ok() ? DifferencesFromLab(experiment, *run) : std::vector<std::string>();
+  if (response->jobs().empty() || response->jobs(0).view().owner() != user)
+    return std::optional<job::JobSpec>();
+  const base::Result<job::JobSpec> spec = job::FromJson(response->jobs(0).job_json());
+  return spec.ok() ? std::optional(*spec) : std::nullopt;
+}
+
+job::JobSpec FromItsBeginning(job::JobSpec job) {
+  job.checkpoint.resume_from.reset();
+  job.checkpoint.resume_job.reset();
+  return job;
+}
+
+struct Judged {
+  std::vector<std::string> changed, earlier;  // as of LabRun
+};
+
+// A run that was resumed is as the lab has it where all its parts are. What this version can't read
+// of the job differs in nothing that it knows.
+base::Result<Judged> Judge(Api& api, const v1::JobView& view, const job::JobSpec& experiment) {
+  constexpr size_t kMostParts = 1000;
+  base::Result<std::optional<job::JobSpec>> part = SpecOf(api, view.id(), view.owner());
+  if (!part.ok()) return part.error();
+  if (!*part) return Judged();
+  const Judged alone = {DifferencesFromLab(experiment, **part), {}};
+  if (experiment.checkpoint.resume_from) return alone;
+  Judged whole = {DifferencesFromLab(experiment, FromItsBeginning(**part)), {}};
+  while ((*part)->checkpoint.resume_from) {
+    const std::optional<std::string> earlier = (*part)->checkpoint.resume_job;
+    if (!earlier || whole.earlier.size() == kMostParts) return alone;
+    part = SpecOf(api, *earlier, view.owner());
+    if (!part.ok()) return part.error();
+    if (!*part) return alone;
+    whole.earlier.push_back(*earlier);
+    for (std::string& changed : DifferencesFromLab(experiment, FromItsBeginning(**part))) {
+      if (std::ranges::find(whole.changed, changed) == whole.changed.end())
+        whole.changed.push_back(std::move(changed));
+    }
+  }
+  return whole;
 }
 
 void JudgeAsLab(const job::JobSpec& experiment, Views* views) {
@@ -64,25 +102,26 @@ void JudgeAsLab(const job::JobSpec& experiment, Views* views) {
 }
 
 base::Status Choose(Api& api, const Views& views, const job::JobSpec& experiment, LabRun* chosen) {
-  const auto choose = [chosen](const v1::JobView& view, std::vector<std::string> changed) {
+  const auto choose = [chosen](const v1::JobView& view, Judged judged) {
     chosen->job = view;
-    chosen->changed = std::move(changed);
+    chosen->changed = std::move(judged.changed);
+    chosen->earlier = std::move(judged.earlier);
   };
   for (const v1::JobView& view : views) {
     if (!view.as_expected()) continue;
-    base::Result<std::vector<std::string>> changed = ChangedIn(api, view, experiment);
-    if (!changed.ok()) return changed.error();
-    if (chosen->job && !changed->empty()) continue;
-    choose(view, *std::move(changed));
+    base::Result<Judged> judged = Judge(api, view, experiment);
+    if (!judged.ok()) return judged.error();
+    if (chosen->job && !judged->changed.empty()) continue;
+    choose(view, *std::move(judged));
     if (chosen->changed.empty()) return base::Ok{};
   }
   if (chosen->job) return base::Ok{};
   const auto goes_on =
       std::ranges::find_if(views, [](const v1::JobView& view) { return !HasEnded(view); });
   const v1::JobView& view = goes_on != views.end() ? *goes_on : views.front();
-  base::Result<std::vector<std::string>> changed = ChangedIn(api, view, experiment);
-  if (!changed.ok()) return changed.error();
-  choose(view, *std::move(changed));
+  base::Result<Judged> judged = Judge(api, view, experiment);
+  if (!judged.ok()) return judged.error();
+  choose(view, *std::move(judged));
   return base::Ok{};
 }
 

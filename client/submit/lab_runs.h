@@ -19,7 +19,10 @@ struct LabRun {
   std::string user, experiment;
   std::optional<v1::JobView> job;    // none: not run yet
   int64_t runs = 0;                  // in all
-  std::vector<std::string> changed;  // DifferencesFromLab
+  std::vector<std::string> changed;  // DifferencesFromLab, of the job and the earlier ones
+  // The user's jobs that it goes on from, the latest first: it is the last part of the run. Empty
+  // where one of them is another user's or not known any more; `changed` then says what it resumes.
+  std::vector<std::string> earlier = {};
 };
 
 // It ended as the lab expects, with the lab's settings.

@@ -36,7 +36,7 @@ Listing ListEntries(const v1::AuditResponse& response) {
                                {"verdict", entry.verdict()}});
     const Style style = entry.verdict() == "accepted" ? Style::kPlain : Style::kBad;
     listing.table.AddRow({std::to_string(entry.id()),
-                          LocalTime(entry.time()),
+                          LocalMoment(entry.time()),
                           entry.actor(),
                           entry.address(),
                           entry.action(),
@@ -62,7 +62,7 @@ Listing ListTokens(const v1::ListTokensResponse& response, base::WallMicros now)
                           token.owner(),
                           token.role(),
                           token.scope(),
-                          LocalTime(token.created_at()),
+                          LocalMoment(token.created_at()),
                           {LocalTime(token.expires_at()), style}});
   }
   return listing;

@@ -80,7 +80,7 @@ class AdviseVerb : public Verb {
         "what may change although it changes what is learned: " + std::string(advice::kLiberties));
     arguments.Text("--price", "PRICE", &price_text_, "of one device and hour: 2.50/GPUh");
     arguments.Number("--try", "N", &tried_,
-                     "run the first N for a few steps, each alone on its hosts, and show what was "
+                     "run the first N for a few steps, one after the other, and show what was "
                      "measured",
                      /*least=*/1, kMostTried);
     arguments.Number("--steps", "N", &steps_, "of each way that is tried; default 10", /*least=*/1,
@@ -179,7 +179,7 @@ class AdviseVerb : public Verb {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     const Sweep sweep = TrialOf(advice, static_cast<size_t>(*tried_), steps_.value_or(kTrialSteps));
-    SubmitOptions options = {.source = file_.path, .wait = true};
+    SubmitOptions options = {.source = file_.path, .wait = true, .max_parallel = 1};
     std::vector<job::JobSpec> jobs = FileOf(sweep).jobs;
     const auto lease = FindWithin(context, &jobs, &options);
     if (!lease.ok()) return Fail(context, lease.error());

@@ -52,8 +52,8 @@ Listing ListArtifacts(const v1::GetResponse& jobs) {
            {"time", Seconds(artifact.time())}});
       listing.table.AddRow({detail.view().id(), NameOf(artifact), artifact.kind(),
                             artifact.bytes() > 0 ? base::FormatBytes(artifact.bytes()) : "–",
-                            artifact.time() > 0 ? LocalTime(artifact.time()) : "", artifact.host(),
-                            artifact.path()});
+                            artifact.time() > 0 ? LocalMoment(artifact.time()) : "",
+                            artifact.host(), artifact.path()});
     }
   }
   return listing;

@@ -79,6 +79,8 @@ class Class : public Verb {
         "a job with the experiment's name.\n"
         "Of several it is the newest that ended as it should with the lab's settings, which alone "
         "is done; else one with others, which CHANGED tells.\n"
+        "One that was resumed is the run of all its jobs, \"j5 after j2\": TIME is theirs, losses "
+        "and rates are the last one's.\n"
         "×REF: the number, divided by the reference's. S/STEP is the median; of time, tokens/s and "
         "losses there is a ratio only where both trained as many samples.\n"
         "†: none of time, S/STEP and tokens/s, for the run was on another device than the "
@@ -162,6 +164,7 @@ class Class : public Verb {
     std::vector<std::string> ids;
     for (const LabRun& run : runs) {
       if (run.job) ids.push_back(run.job->id());
+      ids.insert(ids.end(), run.earlier.begin(), run.earlier.end());
     }
     for (size_t first = 0; first < ids.size(); first += kJobsACall) {
       v1::CompareRequest request;
@@ -181,11 +184,32 @@ class Class : public Verb {
     return measured;
   }
 
-  // Empty where it was not run.
-  static const Measured& Of(const LabRun& run, const MeasuredById& measured) {
-    static const Measured kNone;
+  // Empty where it was not run. What is a total is that of all its parts, all else of the last one.
+  static Measured Of(const LabRun& run, const MeasuredById& measured) {
     const auto found = run.job ? measured.find(run.job->id()) : measured.end();
-    return found == measured.end() ? kNone : found->second;
+    if (found == measured.end()) return {};
+    Measured whole = found->second;
+    for (const std::string& id : run.earlier) {
+      const auto part = measured.find(id);
+      if (part != measured.end()) AddPart(part->second, &whole);
+    }
+    return whole;
+  }
+
+  static void AddPart(const Measured& part, Measured* whole) {
+    for (const auto& [key, number] : part.numbers) {
+      const job::MetricInfo* metric = job::FindMetric(key);
+      if (metric != nullptr && metric->reduction == job::Reduction::kTotal)
+        whole->numbers[key] += number;
+    }
+    if (!part.device_name.empty() && whole->device_name.find(part.device_name) == std::string::npos)
+      whole->device_name += ", " + part.device_name;
+  }
+
+  // "j5 after j2".
+  static std::string JobText(const LabRun& run) {
+    if (!run.job) return "";
+    return run.job->id() + (run.earlier.empty() ? "" : " after " + Join(run.earlier, ", "));
   }
 
   // Which columns stand behind the numbers.
@@ -258,7 +282,7 @@ class Class : public Verb {
                    {"runs", run.runs}};
     std::vector<TextCell> cells = {run.user,
                                    run.experiment,
-                                   job == nullptr ? "" : job->id(),
+                                   JobText(run),
                                    {state, job == nullptr ? Style::kFaint : OutcomeStyle(*job)},
                                    run.runs > 0 ? WithThousands(run.runs) : ""};
     for (const ClassColumn& column : kNumbers) AddNumber(run, measured, column, &cells, &record);
@@ -270,6 +294,7 @@ class Class : public Verb {
       if (remarks.some_without_reference)
         cells.emplace_back(has_reference ? "" : "none", Style::kFaint);
     }
+    record["earlier_jobs"] = Join(run.earlier, "; ");
     record["changed"] = Join(run.changed, "; ");
     if (remarks.some_changed) cells.emplace_back(Join(run.changed, "; "), Style::kWarning);
     listing->records.push_back(std::move(record));

@@ -91,7 +91,7 @@ class Compare : public Verb {
 
   int Draw(Context& context, const v1::CompareResponse& response) const {
     const bool is_page = drawn_ == "html" || drawn_ == "pdf";
-    const std::string origin = LocalTime(context.clock().Wall()) + ", from " + context.server;
+    const std::string origin = LocalMoment(context.clock().Wall()) + ", from " + context.server;
     const std::string page = is_page ? HtmlOf(ReportOn(response, origin)) : "";
     const drawn::Drawing drawing =
         is_page ? drawn::Drawing{}

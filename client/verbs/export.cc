@@ -188,7 +188,7 @@ class Export : public Verb {
                                const v1::CompareResponse& comparison, bool is_group,
                                FolderDraft* draft) {
     const std::string title = GroupOrJobText(jobs);
-    const std::string now = LocalTime(context.clock().Wall());
+    const std::string now = LocalMoment(context.clock().Wall());
     const std::pair<const char*, std::string> files[] = {
         {"comparison.md", "# " + title + "\n\n" + ComparisonMarkdown(comparison, {})},
         {"comparison.csv", RenderCsv(FlatRecords(comparison))},

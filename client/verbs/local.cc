@@ -29,12 +29,15 @@ class Local : public Verb {
       arguments.Text(
           "--workers", "N", &workers_,
           "up: how many (default: one for each GPU, or two CPU slots where there is none)");
-      arguments.Text("--port", "PORT", &port_, "up: of the coordinator (default: the last one's)");
+      arguments.Text("--port", "PORT", &port_,
+                     "up: of a coordinator that starts (default: the last one's)");
       arguments.Switch("--cpu", &cpu_, "up: CPU slots, even where there are GPUs");
       arguments.Texts(
           "--role", "USER=ROLE", &roles_,
-          "up: what another user may do here, once for each (*=ROLE: who is not named)");
-      arguments.Text("--policy", "FILE", &policy_, "up: the coordinator's quotas and fair share");
+          "up: what another user may do here, once for each (*=ROLE: who is not named); read at "
+          "the coordinator's start");
+      arguments.Text("--policy", "FILE", &policy_,
+                     "up: the coordinator's quotas and fair share, read at its start");
     });
   }
 

@@ -120,7 +120,7 @@ class Logs : public Verb {
     const v1::JobView& job = detail.view();
     if (detail.logs_removed_at() > 0) {
       context.err << "note: the logs of " << job.name() << " (" << job.id() << ") were removed at "
-                  << LocalTime(detail.logs_removed_at()) << " by this site's policy" << std::endl;
+                  << LocalMoment(detail.logs_removed_at()) << " by this site's policy" << std::endl;
       return;
     }
     const bool is_other = rank_.value_or(0) != 0;

@@ -22,7 +22,7 @@ class Metrics : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Positional("JOB", &job_, "id or name of a job");
-    arguments.Text("--name", "NAME,…", &names_, "only these metrics");
+    arguments.Text("--name,--metric", "NAME,…", &names_, "only these metrics");
     arguments.Number("--rank", "N", &rank_, "only this rank's own points");
     arguments.Remark(
         "Without -o each point is a line of JSON: {\"name\", \"step\", \"rank\", \"value\", "
@@ -91,6 +91,7 @@ class Metrics : public Verb {
     Listing listing{.collection = "points",
                     .table = TextTable(
                         {{"METRIC"}, {"STEP", true}, {"RANK", true}, {"PHASE"}, {"VALUE", true}}),
+                    .columns = record::PointColumns(),
                     .name_key = "name"};
     const base::Status status =
         api.Metrics(request, [&listing](const v1::MetricsResponse& response) {

@@ -82,7 +82,7 @@ class ReportVerb : public Verb {
     if (const base::Status whole = CheckWhole(*comparison); !whole.ok()) return whole.error();
     RunFacts facts{.jobs = std::move(*jobs),
                    .comparison = std::move(*comparison),
-                   .origin = LocalTime(context.clock().Wall()) + ", from " + context.server};
+                   .origin = LocalMoment(context.clock().Wall()) + ", from " + context.server};
     for (const job::Metric metric : metrics) {
       base::Result<Plot> plot = Draw(api, facts.jobs, metric);
       if (!plot.ok()) return plot.error();

@@ -35,16 +35,6 @@ std::vector<Way*> AskedFirst(Ways* ways) {
   return asked;
 }
 
-// With all CPUs of its hosts an optimizer in host memory is faster, and such a run is stored
-// apart. A trial of a way has them: where nothing else was measured, its time counts.
-bool MayTakeTrial(const Way& way) {
-  return way.job.offload_optimizer && !way.job.exclusive && way.time && !way.is_measured();
-}
-
-bool IsBetter(const std::optional<job::TimeEstimate>& trial, const job::TimeEstimate& known) {
-  return trial && trial->earlier_runs > 0 && (!trial->disturbed || known.earlier_runs == 0);
-}
-
 // Of a way on as many devices, with its weights in as many bits, a process starts and loads alike.
 using StartAlike = std::pair<int64_t, std::optional<job::Quantize>>;
 
@@ -83,21 +73,7 @@ void TakeEarlierTimes(const std::vector<job::SiteDevice>& devices, const Predict
         {way->job, way->memory, job::DeviceNameOf(way->job, devices.front(), devices)});
   }
   const TimesTold told = predict(questions);
-  std::vector<Way*> untold;
-  std::vector<TimeQuestion> trials;
-  for (size_t i = 0; i < asked.size(); ++i) {
-    asked[i]->time = told.times[i];
-    if (!MayTakeTrial(*asked[i])) continue;
-    untold.push_back(asked[i]);
-    trials.push_back(questions[i]);
-    trials.back().job.exclusive = true;
-  }
-  if (!trials.empty()) {
-    const TimesTold measured = predict(trials);
-    for (size_t i = 0; i < trials.size(); ++i) {
-      if (IsBetter(measured.times[i], *untold[i]->time)) untold[i]->time = measured.times[i];
-    }
-  }
+  for (size_t i = 0; i < asked.size(); ++i) asked[i]->time = told.times[i];
   ShareStarts(asked, ways);
   Calibrate(ways);
   SortByTime(&ways->fitting);

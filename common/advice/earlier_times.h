@@ -22,9 +22,9 @@ struct TimesTold {
 };
 using PredictTimes = std::function<TimesTold(const std::vector<TimeQuestion>&)>;
 
-// Asks at most twice, of the job as it is and of the ways that may come to the front: the front and
-// the fastest by rates. Times from rates are then put on one footing with these (calibration.h),
-// and the ways are sorted by time. What devices draw counts for all. `devices`: the equal ones, at
+// Asks once, of the job as it is and of the ways that may come to the front: the front and the
+// fastest by rates. Times from rates are then put on one footing with these (calibration.h), and
+// the ways are sorted by time. What devices draw counts for all. `devices`: the equal ones, at
 // least one.
 void TakeEarlierTimes(const std::vector<job::SiteDevice>& devices, const PredictTimes& predict,
                       Ways* ways);

@@ -26,6 +26,7 @@ constexpr auto kEstimateFields = [](auto& fields, auto& estimate) {
 constexpr auto kTimeFields = [](auto& fields, auto& time) {
   fields.Member("step_seconds", time.step_seconds);
   fields.Member("training_seconds", time.training_seconds);
+  fields.MemberOrDefault("evaluation_seconds", time.evaluation_seconds);
   fields.Member("total_seconds", time.total_seconds);
   fields.Member("earlier_runs", time.earlier_runs);
   fields.MemberIfAny("disturbed", time.disturbed);
@@ -36,6 +37,7 @@ constexpr auto kTimeFields = [](auto& fields, auto& time) {
   fields.NamedOrDefault("start_source", time.start_source, ParseStartSource);
   fields.MemberIfAny("one_step", time.one_step);
   fields.MemberIfAny("claimed", time.claimed);
+  fields.MemberIfAny("believed_seconds", time.believed_seconds);
 };
 
 constexpr auto kPredictionFields = [](auto& fields, auto& prediction) {

@@ -50,9 +50,10 @@ TimeEstimate Whole(const JobSpec& job, const Inspection& inspection, const RunPl
       static_cast<double>(plan.split.train_rows) / static_cast<double>(plan.sequences);
   const double row_seconds =
       kForwardShare * step_seconds / (static_cast<double>(plan.batch.global) * rows_a_sequence);
-  estimate.total_seconds =
-      estimate.start_seconds + estimate.load_seconds + estimate.training_seconds +
+  estimate.evaluation_seconds =
       static_cast<double>(Evaluations(job, plan, first_step) * rows) * row_seconds;
+  estimate.total_seconds = estimate.start_seconds + estimate.load_seconds +
+                           estimate.training_seconds + estimate.evaluation_seconds;
   return estimate;
 }
 
@@ -86,14 +87,10 @@ std::string TrainingText(const TimeEstimate& estimate) {
          ")";
 }
 
-// What the total has beyond the other parts. One that it does not show is not worth words.
+// One that the total does not show is not worth words.
 std::string EvaluationText(const TimeEstimate& estimate) {
-  const double start = estimate.start_seconds + estimate.load_seconds;
-  const double seconds = estimate.total_seconds - start - estimate.training_seconds;
-  const bool is_known = start > 0;  // not of predictions of earlier versions
-  return is_known && !estimate.one_step && seconds >= 0.5
-             ? ", " + SecondsText(seconds, 2) + " evaluation"
-             : "";
+  if (estimate.evaluation_seconds < 0.5) return "";
+  return ", " + SecondsText(estimate.evaluation_seconds, 2) + " evaluation";
 }
 
 constexpr std::array<std::pair<StartSource, std::string_view>, 3> kSourceNames = {
@@ -143,11 +140,12 @@ void SetStep(double step_seconds, TimeEstimate* estimate) {
   if (estimate->step_seconds <= 0) return;
   const double factor = step_seconds / estimate->step_seconds;
   const double once = std::min(FirstStepSeconds(estimate->device_name), estimate->training_seconds);
-  const double in_steps = estimate->total_seconds - estimate->start_seconds -
-                          estimate->load_seconds - once;  // of training and evaluation
+  const double more_training = (factor - 1) * (estimate->training_seconds - once);
+  const double more_evaluation = (factor - 1) * estimate->evaluation_seconds;
   estimate->step_seconds = step_seconds;
-  estimate->training_seconds += (factor - 1) * (estimate->training_seconds - once);
-  estimate->total_seconds += (factor - 1) * in_steps;
+  estimate->training_seconds += more_training;
+  estimate->evaluation_seconds += more_evaluation;
+  estimate->total_seconds += more_training + more_evaluation;
 }
 
 void CountPower(const std::vector<DevicePower>& measured, TimeEstimate* estimate) {

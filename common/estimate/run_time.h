@@ -32,9 +32,10 @@ std::optional<StartSource> ParseStartSource(std::string_view name);
 struct TimeEstimate {
   double step_seconds = 0;      // of one optimizer step
   double training_seconds = 0;  // the training loop: what the runs' `time` is compared with
-  double total_seconds = 0;     // with start, load and evaluation
-  int64_t earlier_runs = 0;     // that the step is taken from; 0: from rates
-  bool disturbed = false;       // other work on their hosts slowed these runs
+  double evaluation_seconds = 0;
+  double total_seconds = 0;  // of these, with start and load
+  int64_t earlier_runs = 0;  // that the step is taken from; 0: from rates
+  bool disturbed = false;    // other work on their hosts slowed these runs
   std::string device_name;
   double start_seconds = 0;  // from the placement until the rank's process loads
   double load_seconds = 0;   // what the runs' `load_seconds` is compared with
@@ -45,6 +46,10 @@ struct TimeEstimate {
   std::optional<double> rates_step_seconds = {};
   bool one_step = false;  // training_seconds are its first step's: it is to run out of memory
   bool claimed = false;   // on the word of whoever submitted: the queue does not go by it
+  // What the coordinator believes of the whole run where that is more than was predicted.
+  std::optional<double> believed_seconds = {};
+
+  double QueueSeconds() const { return believed_seconds.value_or(total_seconds); }
 };
 
 // Runs of one shape that SUCCEEDED on devices of one model.

@@ -51,6 +51,7 @@ int64_t DeviceBytes(const JobSpec& job, const std::vector<SiteDevice>& devices,
 void EndInFirstStep(TimeEstimate* time) {
   time->one_step = true;
   time->training_seconds = time->step_seconds;
+  time->evaluation_seconds = 0;
   time->total_seconds = time->start_seconds + time->load_seconds + time->step_seconds;
 }
 

@@ -2,6 +2,12 @@
 
 namespace trainctl::record {
 
+const std::vector<std::string>& PointColumns() {
+  static const auto* const columns =
+      new std::vector<std::string>{"name", "step", "rank", "phase", "value", "time"};
+  return *columns;
+}
+
 Json PointRecord(const v1::MetricPoint& point) {
   Json record = {{"name", point.name()},
                  {"step", point.step()},

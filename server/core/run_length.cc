@@ -37,20 +37,31 @@ base::SteadyMicros StoppedAt(const Stop& stop, const Now& now) {
   return now.steady - std::max<int64_t>(0, now.wall - stop.at);
 }
 
-// Of its live attempt, where the prediction is for its devices and has not passed.
-std::optional<base::SteadyMicros> PredictedEnd(const Job& job, const Now& now) {
+// Of its live attempt, where that is for its devices.
+const job::TimeEstimate* PredictedOfItsDevices(const Job& job) {
   const job::TimeEstimate* time = PredictedTime(job);
-  if (time == nullptr || time->device_name != job.attempt->ranks.front().row.device_name)
-    return std::nullopt;
-  const base::SteadyMicros end = job.attempt->placed_steady + Micros(time->total_seconds);
+  const bool holds = time && time->device_name == job.attempt->ranks.front().row.device_name;
+  return holds ? time : nullptr;
+}
+
+// Where that has not passed.
+std::optional<base::SteadyMicros> EndAfter(double seconds, const Job& job, const Now& now) {
+  const base::SteadyMicros end = job.attempt->placed_steady + Micros(seconds);
   return end > now.steady ? std::optional(end) : std::nullopt;
 }
 
-// By the pace of its steps, else as predicted.
+// It evaluates, saves or generates: how long that takes is not predicted for itself.
+bool HasMadeLastStep(const Job& job) {
+  const JobProgress progress = Progress(job);
+  return progress.steps > 0 && progress.step >= progress.steps;
+}
+
+// By the pace of its steps, else as is believed.
 std::optional<base::SteadyMicros> ForeseenEnd(const State& state, const Job& job, const Now& now) {
   if (const std::optional<double> seconds = RemainingSeconds(state, job, now))
     return now.steady + Micros(*seconds);
-  return PredictedEnd(job, now);
+  const job::TimeEstimate* time = PredictedOfItsDevices(job);
+  return time ? EndAfter(time->QueueSeconds(), job, now) : std::nullopt;
 }
 
 // The lease by which the live job is stopped first: its own, or the next of a device that it has.
@@ -102,7 +113,7 @@ std::optional<int64_t> LongestRun(const Options& options, const Job& job) {
   if (const std::optional<int64_t> limit = Limit(options, job)) return limit;
   const job::TimeEstimate* time = PredictedTime(job);
   if (time == nullptr) return std::nullopt;
-  const int64_t longest = Micros(time->total_seconds * job::kPredictionMargin);
+  const int64_t longest = Micros(time->QueueSeconds() * job::kPredictionMargin);
   return std::max<int64_t>(1, (longest + kMicrosPerMinute - 1) / kMicrosPerMinute) *
          kMicrosPerMinute;
 }
@@ -116,15 +127,17 @@ std::optional<int64_t> LongestRunOn(const Options& options, const Job& job,
 }
 
 std::optional<TimeLeft> TimeLeftOf(const State& state, const Job& job, const Now& now) {
-  if (!job.attempt || job.attempt->row.stop) return std::nullopt;
+  if (!job.attempt || job.attempt->row.stop || HasMadeLastStep(job)) return std::nullopt;
   std::optional<TimeLeft> least;
   const auto add = [&](double seconds, Bound by) {
     if (!least || seconds < least->seconds) least = {std::max(0.0, seconds), by};
   };
-  if (const std::optional<double> seconds = RemainingSeconds(state, job, now))
+  if (const std::optional<double> seconds = RemainingSeconds(state, job, now)) {
     add(*seconds, Bound::kSteps);
-  else if (const auto end = PredictedEnd(job, now))
-    add(static_cast<double>(*end - now.steady) / 1e6, Bound::kPrediction);
+  } else if (const job::TimeEstimate* time = PredictedOfItsDevices(job)) {
+    if (const auto end = EndAfter(time->total_seconds, job, now))
+      add(static_cast<double>(*end - now.steady) / 1e6, Bound::kPrediction);
+  }
   const double ran = static_cast<double>(now.steady - job.attempt->placed_steady) / 1e6;
   if (const std::optional<int64_t>& limit = job.row.spec.resources.time_limit_seconds)
     add(static_cast<double>(*limit) - ran, Bound::kTimeLimit);

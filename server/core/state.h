@@ -384,14 +384,14 @@ JobProgress Progress(const Job& job);
 std::optional<double> RemainingSeconds(const State& state, const Job& job, const Now& now);
 
 // How long the job's live attempt goes on, by what comes first. That is its last step
-// (RemainingSeconds; as predicted before that is known), or its end by its time limit or for a
+// (RemainingSeconds; as predicted before a step is made), or its end by its time limit or for a
 // lease.
 enum class Bound { kSteps, kPrediction, kTimeLimit, kLease };
 struct TimeLeft {
   double seconds = 0;
   Bound by = Bound::kSteps;
 };
-// nullopt: not known, or it is being stopped.
+// nullopt: not known, as behind the last step, or it is being stopped.
 std::optional<TimeLeft> TimeLeftOf(const State& state, const Job& job, const Now& now);
 
 // When a job that waits is expected to start: a prediction, by the expected ends of other jobs, and

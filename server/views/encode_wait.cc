@@ -32,7 +32,7 @@ void EncodeEnd(const core::State& state, const core::Job& job, const core::Now& 
   if (const auto left = core::TimeLeftOf(state, job, now)) {
     const double seconds = std::min(left->seconds, kLongest);
     detail->set_expected_end(now.wall + static_cast<int64_t>(seconds * 1e6));
-  } else if (job.attempt && job.attempt->expected_end) {
+  } else if (job.attempt && job.attempt->row.stop && job.attempt->expected_end) {
     detail->set_expected_end(now.wall + (*job.attempt->expected_end - now.steady));
   }
 }

@@ -259,31 +259,6 @@ TEST_F(AdviseTest, ThePriceIsThatOfAllDevicesForTheWholeRun) {
   EXPECT_THAT(out, HasSubstr(text));
 }
 
-// A trial has all CPUs of its hosts; stored is another shape than the job as it is then submitted.
-TEST_F(AdviseTest, ATrialSharpensWhatIsPredictedOfTheOptimizerInHostMemory) {
-  coordinator_.answer_earlier_runs = [](const v1::EarlierRunsRequest& request) {
-    v1::EarlierRunsResponse response;
-    for (const auto& asked : request.jobs()) {
-      auto& answer = *response.add_jobs();
-      if (!job::FromJson(asked.job_json())->exclusive) continue;
-      v1::DeviceRuns& runs = *answer.add_devices();
-      runs.set_device_name("NVIDIA H200");
-      runs.set_step_seconds(7);
-      runs.set_runs(1);
-    }
-    return response;
-  };
-  int64_t offloaded = 0;
-  const Json ways = Ways({"advise", File(), "--all"})["ways"];
-  for (const Json& way : ways) {
-    const bool is_offloaded =
-        way["overrides"].get<std::string>().find("offload_optimizer") != std::string::npos;
-    EXPECT_EQ(way["step_seconds"] == 7, is_offloaded) << way.dump();
-    offloaded += is_offloaded;
-  }
-  EXPECT_GT(offloaded, 0);
-}
-
 TEST_F(AdviseTest, DrawnItHasTheFrontByNumberAndTheLimit) {
   const std::string svg = Trainctl({"advise", File(), "-o", "svg"}).out;
   EXPECT_THAT(svg, HasSubstr("tiny on 2 × NVIDIA H200"));
@@ -344,6 +319,17 @@ TEST_F(AdviseTest, AnExperimentOfAFileThatIsNoLabIsRefused) {
   EXPECT_THAT(ended.err, HasSubstr("job.json is no lab file, so it has no experiment 'one'"));
 }
 
+TEST_F(AdviseTest, AnExperimentThatTheLabLacksIsRefusedWithThoseThatItHas) {
+  const std::string lab = folder_ + "/lab.json";
+  ASSERT_TRUE(
+      base::WriteFileAtomically(lab, R"({"base": {"version": 1, "model": {"path": "/models/tiny"},
+                       "data": {"path": "rows.json"}, "train": {"micro_batch_size": 1}},
+                       "experiments": [{"name": "two", "set": {}}, {"name": "four", "set": {}}]})")
+          .ok());
+  const std::string err = Trainctl({"advise", lab, "--experiment", "fuor"}).err;
+  EXPECT_THAT(err, HasSubstr("no experiment 'fuor': did you mean 'four'? (there are two, four)"));
+}
+
 TEST_F(AdviseTest, ATrialRunsItsStepsWhereTheRowsMakeFewer) {
   coordinator_.watchings.push_back({.told = {FinishedJob("j1", "tiny-way-1", "SUCCEEDED")}});
   const Ended ended = Trainctl({"advise", File(), "--try", "1", "--steps", "200"});
@@ -400,11 +386,12 @@ TEST_F(AdviseTest, ATrialKeepsNothing) {
     ASSERT_EQ(coordinator_.submissions.size(), 1u) << ended.err;
     const v1::SubmitRequest& request = coordinator_.submissions.back();
     ASSERT_EQ(request.jobs_size(), 2);
+    EXPECT_EQ(request.max_parallel(), 1) << "none beside another";
     for (const v1::JobSubmission& submission : request.jobs()) {
       const base::Result<job::JobSpec> job = job::FromJson(submission.job_json());
       ASSERT_TRUE(job.ok());
       EXPECT_EQ(job::CheckJob(*job).size(), 0u) << job::Format(job::CheckJob(*job), "");
-      EXPECT_TRUE(job->exclusive);
+      EXPECT_FALSE(job->exclusive) << "as the job itself is not";
       job::JobSpec bare = *job;
       bare.data = {.path = job->data.path, .split = job->data.split};
       bare.eval = {};

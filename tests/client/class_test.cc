@@ -118,6 +118,50 @@ TEST_F(ClassTest, ARunWithTheLabsSettingsCountsBeforeANewerOneWithOthers) {
       << out;
 }
 
+job::JobSpec Resumed(job::JobSpec job, const std::string& earlier) {
+  job.checkpoint.resume_from = "/out/checkpoints";
+  job.checkpoint.resume_job = earlier;
+  return job;
+}
+
+TEST_F(ClassTest, AResumedRunIsDoneWhereAllItsPartsAreAsTheLabHasThem) {
+  AddRun("j1", "anna", ClassJob("full"), "CANCELLED");
+  AddRun("j2", "anna", Resumed(ClassJob("full"), "j1"), "PREEMPTED");
+  AddRun("j3", "anna", Resumed(ClassJob("full"), "j2"), "SUCCEEDED");
+  Measure("j1", 10, 3, 8);
+  Measure("j2", 20, 2.5, 16);
+  Measure("j3", 30, 2, 40);
+  const Json runs = Runs();
+  EXPECT_EQ(runs[0]["job"], "j3");
+  EXPECT_EQ(runs[0]["done"], true);
+  EXPECT_EQ(runs[0]["changed"], "");
+  EXPECT_EQ(runs[0]["earlier_jobs"], "j2; j1");
+  EXPECT_EQ(runs[0]["time_seconds"], 60.0) << "of the whole run";
+  EXPECT_EQ(runs[0]["loss"], 2.0);
+  const std::string out = Trainctl({"class", lab_}).out;
+  EXPECT_NE(out.find("j3 after j2, j1"), std::string::npos) << out;
+  EXPECT_NE(out.find("\nanna: 1 of 2 done; remains: lora\n"), std::string::npos) << out;
+}
+
+TEST_F(ClassTest, AResumedRunIsNotDoneWhereAPartIsOtherwiseOrNotKnown) {
+  job::JobSpec changed = ClassJob("full");
+  changed.optimizer.lr = 1;
+  AddRun("j1", "anna", changed, "CANCELLED");
+  AddRun("j2", "anna", Resumed(ClassJob("full"), "j1"), "SUCCEEDED");
+  AddRun("j3", "bob", Resumed(ClassJob("full"), "j1"), "SUCCEEDED");
+  AddRun("j4", "carol", Resumed(ClassJob("full"), "j99"), "SUCCEEDED");
+  const Json runs = Runs();
+  for (const int of_full : {0, 2, 4}) {
+    EXPECT_EQ(runs[of_full]["experiment"], "full");
+    EXPECT_EQ(runs[of_full]["done"], false);
+  }
+  EXPECT_EQ(runs[0]["changed"], "optimizer.lr 1.0");
+  EXPECT_EQ(runs[2]["changed"], "checkpoint.resume_from /out/checkpoints; checkpoint.resume_job j1")
+      << "of another user";
+  EXPECT_EQ(runs[4]["changed"],
+            "checkpoint.resume_from /out/checkpoints; checkpoint.resume_job j99");
+}
+
 TEST_F(ClassTest, MoreRunsThanTheCoordinatorTellsOfAtOnceAreAllCounted) {
   constexpr int kRuns = 20'001;  // two full answers, and one
   for (int i = 1; i <= kRuns; ++i) {

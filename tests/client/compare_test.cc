@@ -164,6 +164,10 @@ TEST_F(CompareTest, OnlyTheRowsThatAreNamedAreShown) {
   EXPECT_EQ(unknown.code, kExitUsage);
   EXPECT_NE(unknown.err.find("no row 'outcom': did you mean 'outcome'?"), std::string::npos)
       << unknown.err;
+  const std::string section = Trainctl({"compare", "--only", "loss,memry"}).err;
+  EXPECT_NE(section.find("no row 'memry': did you mean 'memory'?"), std::string::npos) << section;
+  const std::string none = Trainctl({"compare", "--only", "wallclock"}).err;
+  EXPECT_NE(none.find("there are changed, outcome, time, "), std::string::npos) << none;
 }
 
 TEST_F(CompareTest, DefinitionsAreThoseOfTheSectionsThatAreShown) {

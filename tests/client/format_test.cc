@@ -39,7 +39,9 @@ TEST(Format, UnitsDecideHowANumberReads) {
   EXPECT_EQ(FormatWithUnit(9.81 * (1 << 30), "bytes"), "9.81 GiB");
   EXPECT_EQ(FormatWithUnit(12.5 * (1 << 20), "bytes"), "12.50 MiB");
   EXPECT_EQ(FormatWithUnit(0, "bytes"), "0 B");
-  EXPECT_EQ(FormatWithUnit(0.4125, "s"), "0.412 s");
+  EXPECT_EQ(FormatWithUnit(0.4125, "s"), "412.50 ms");
+  EXPECT_EQ(FormatWithUnit(0.00022, "s"), "0.22 ms");
+  EXPECT_EQ(FormatWithUnit(0, "s"), "0.00 ms");
   EXPECT_EQ(FormatWithUnit(12.345, "s"), "12.35 s");
   EXPECT_EQ(FormatWithUnit(212, "s"), "3 min 32 s");
   EXPECT_EQ(FormatWithUnit(12345.6, "tokens/s"), "12,346 tokens/s");

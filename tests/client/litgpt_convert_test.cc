@@ -106,7 +106,8 @@ TEST(ConvertLitgptTest, ALoraRecipeKeepsWhatItSays) {
       Json::parse(
           R"({"global_batch_size": 8, "micro_batch_size": 8, "epochs": 3, "max_seq_length": 512,
     "lr_warmup_steps": 10})"));
-  EXPECT_EQ(job["eval"], Json::parse(R"({"every_steps": 100, "max_rows": 800})"));
+  EXPECT_EQ(job["eval"],
+            Json::parse(R"({"every_steps": 100, "max_rows": 800, "max_new_tokens": 100})"));
   EXPECT_EQ(
       job["optimizer"],
       Json::parse(
@@ -127,6 +128,7 @@ TEST(ConvertLitgptTest, EachKeyWithoutACounterpartIsNotedWithItsPlace) {
     EXPECT_TRUE(Has(imported.notes, key)) << key << "\n" << Joined(imported.notes);
   }
   EXPECT_FALSE(Has(imported.notes, "train.max_tokens")) << "null is no setting";
+  EXPECT_FALSE(Has(imported.notes, "nothing is generated during a run"));
 }
 
 TEST(ConvertLitgptTest, NoKeyOfTheRecipesIsDroppedInSilence) {

@@ -49,7 +49,7 @@ TEST_F(LogsTest, LogsThatWereRemovedForTheirAgeAreSaidToBe) {
   const Ended ended = Trainctl({"logs", "j1"});
   EXPECT_EQ(ended.code, kExitOk);
   EXPECT_EQ(ended.err, "note: the logs of tiny (j1) were removed at " +
-                           LocalTime(1'796'133'600'000'000) + " by this site's policy\n");
+                           LocalMoment(1'796'133'600'000'000) + " by this site's policy\n");
 }
 
 TEST_F(LogsTest, LogsOfASilentRankNameTheOneThatTellsOfTheSteps) {

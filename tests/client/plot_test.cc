@@ -250,7 +250,7 @@ TEST(Axis, TicksHaveDistinctLabels) {
   EXPECT_EQ(labels(1234.1, 1234.3, ""),
             (Texts{"1234.10", "1234.15", "1234.20", "1234.25", "1234.30"}));
   EXPECT_EQ(labels(0.0101, 0.0103, "s"),
-            (Texts{"0.01010 s", "0.01015 s", "0.01020 s", "0.01025 s", "0.01030 s"}));
+            (Texts{"10.10 ms", "10.15 ms", "10.20 ms", "10.25 ms", "10.30 ms"}));
   EXPECT_EQ(labels(3600.5, 3602.5, "s").size(), 5u);
   const double gib = 1 << 30;
   EXPECT_EQ(labels(gib, gib * 1.004, "bytes").front(), "1.000 GiB");

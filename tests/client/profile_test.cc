@@ -63,6 +63,18 @@ TEST(Profile, OfSeveralRanksIsTheirMeanWithTheLeastAndTheMost) {
       << text;
 }
 
+TEST(Profile, IsCalledSlowerOnlyWhereItIs) {
+  v1::JobDetail detail = Profiled(1);
+  detail.mutable_summaries(0)->set_latest(0.65);
+  detail.mutable_summaries(0)->set_min(0.65);
+  detail.mutable_summaries(0)->set_max(0.65);
+  detail.mutable_summaries(0)->set_total(3 * 0.65);
+  EXPECT_NE(
+      ProfileText(detail, {}).find("\nProfile: 3 steps; the median of all steps is 650.00 ms\n"),
+      std::string::npos)
+      << ProfileText(detail, {});
+}
+
 TEST(Profile, OfAJobWithoutOneIsNothing) {
   EXPECT_EQ(ProfileText({}, {}), "");
   EXPECT_EQ(ProfileMarkdown({}), "");

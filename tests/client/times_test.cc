@@ -56,6 +56,24 @@ TEST_F(TimesTest, ATextHasThemInLocalTimeWithItsZone) {
   EXPECT_THAT(top, Not(HasSubstr(" UTC")));
 }
 
+TEST_F(TimesTest, WhatHappenedOnAFullMinuteHasItsSeconds) {
+  constexpr int64_t kMinute = kAt - 5'000'000;
+  coordinator_.jobs[0].set_submitted_at(kMinute);
+  coordinator_.jobs[0].set_ended_at(kMinute);
+  coordinator_.details["j1"].mutable_events(0)->set_time(kMinute);
+  coordinator_.details["j1"].mutable_artifacts(0)->set_time(kMinute);
+  coordinator_.audit->mutable_entries(0)->set_time(kMinute);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"describe", "j1"},
+                                                {"describe", "j1", "-o", "md"},
+                                                {"explain", "j1"},
+                                                {"artifacts", "ls", "j1"},
+                                                {"admin", "audit"}}) {
+    const std::string text = Trainctl(words).out;
+    EXPECT_THAT(text, HasSubstr("2026-12-01 15:30:00 TST")) << words.front();
+    EXPECT_THAT(text, Not(HasSubstr("15:30 TST"))) << words.front();
+  }
+}
+
 TEST_F(TimesTest, AFileForPeopleHasThemTheSame) {
   coordinator_.comparison.add_jobs()->set_id("j1");
   const ScratchFolder folder;
@@ -76,6 +94,9 @@ TEST_F(TimesTest, ARecordHasSecondsSinceTheEpoch) {
 TEST_F(TimesTest, SecondsAreToldWhereThereAreSome) {
   EXPECT_EQ(LocalTime(kAt), kLocalAt);
   EXPECT_EQ(LocalTime(kAt - 5'000'000), "2026-12-01 15:30 TST");
+  EXPECT_EQ(LocalMoment(kAt - 5'000'000), "2026-12-01 15:30:00 TST");
+  EXPECT_EQ(InLocalTime("from 2026-12-01 14:00:00 UTC to 2026-12-01 15:00 UTC"),
+            "from 2026-12-01 15:30:00 TST to 2026-12-01 16:30 TST");
   EXPECT_EQ(UtcTime(kAt), "2026-12-01 14:00:05 UTC");
   EXPECT_EQ(LocalMinute(kAt) + " " + LocalSecond(kAt), "15:30 15:30:05");
   zone_.Set("GMT0");

@@ -375,7 +375,7 @@ TEST_F(VerbsTest, MetricsInTheOtherFormats) {
   coordinator_.points = {Point("loss", 0, 2.5)};
   EXPECT_EQ(Json::parse(Trainctl({"metrics", "j1", "-o", "json"}).out)["points"][0]["value"], 2.5);
   EXPECT_EQ(Trainctl({"metrics", "j1", "-o", "csv"}).out,
-            "name,step,rank,value,time\nloss,0,,2.5,1.5\n");
+            "name,step,rank,phase,value,time\nloss,0,,,2.5,1.5\n");
   EXPECT_EQ(Trainctl({"metrics", "j1", "-o", "table"}).out,
             "METRIC  STEP  RANK  PHASE  VALUE\nloss       0                 2.5\n");
 }
@@ -385,6 +385,8 @@ TEST_F(VerbsTest, MetricsAreAskedForByNameAndRank) {
   Trainctl({"metrics", "j1", "--name", "loss,val_loss", "--rank", "0"});
   EXPECT_EQ(coordinator_.metrics_request.names_size(), 2);
   EXPECT_EQ(coordinator_.metrics_request.rank(), 0);
+  Trainctl({"metrics", "j1", "--metric", "loss"});
+  ASSERT_EQ(coordinator_.metrics_request.names_size(), 1) << "as plot and report have it";
 }
 
 TEST_F(VerbsTest, MetricsOfARankThatIsNotThereAreNotFound) {

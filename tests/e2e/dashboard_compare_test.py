@@ -1,11 +1,23 @@
 """Runs side by side: the pages that compare them, and the report of them, have the numbers of the
 command line."""
 
+import contextlib
+import importlib.util
 import re
+import sqlite3
 import unittest
 
-from cluster import tiny_job
+from cluster import TOP, tiny_job
 from dashboard import CHART, DashboardCase
+
+
+def texts_of_python():
+    """The module of the Python package that writes numbers; it needs no other."""
+    path = TOP / "client" / "python" / "trainctl" / "text.py"
+    spec = importlib.util.spec_from_file_location("text", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class DashboardCompareTest(DashboardCase):
@@ -253,8 +265,8 @@ class DashboardCompareTest(DashboardCase):
 
     def expect_number(self, text, value, unit):
         """The text is that number, as far as its digits go."""
-        sign, digits, size = re.match(r"([−+]?)([\d,.]+) ?([KMG]iB)?", text).groups()
-        scale = {"GiB": 2**30, "MiB": 2**20, "KiB": 2**10, None: 1}[size]
+        sign, digits, size = re.match(r"([−+]?)([\d,.]+) ?([KMG]iB|ms)?", text).groups()
+        scale = {"GiB": 2**30, "MiB": 2**20, "KiB": 2**10, "ms": 1e-3, None: 1}[size]
         digits = digits.replace(",", "")
         half = 0.5001 * scale * 10.0 ** -len(digits.partition(".")[2])
         number = float(digits) * scale * (-1 if sign == "−" else 1)
@@ -282,6 +294,54 @@ class DashboardCompareTest(DashboardCase):
                 self.expect_number(row[1], one["predicted"], row[0])
                 self.expect_number(row[2], one["measured"], row[0])
                 self.expect_number(row[3].replace("±", ""), one["error"] * 100, row[0])
+
+    def test_an_end_that_the_lab_expects_is_not_counted_against_it(self):
+        base = tiny_job()
+        del base["name"]
+        too_little = {"resources.gpu_memory_limit": "2400KiB"}
+        experiments = [
+            {"name": "fits"},
+            {"name": "does-not", "set": too_little, "expect": "OOM"},
+            {"name": "was-to-fit", "set": too_little, "expect": "SUCCEEDED"},
+        ]
+        lab = self.write_job({"base": base, "experiments": experiments})
+        group = self.json("submit", lab, "--force")["group"]
+        self.trainctl("wait", group)
+        self.browser.open(f"{self.address}lab?group={group}")
+        self.browser.wait("return document.querySelectorAll('#facts li').length > 4")
+        facts = self.browser.run(
+            "return [...document.querySelectorAll('#facts li')].map("
+            "(li) => [...li.children].map((one) => one.textContent))"
+        )
+        self.assertEqual(
+            [fact for fact in facts if "ended" in fact[1] or fact[1] == "succeeded"],
+            [["1", "succeeded"], ["1", "ended otherwise, as expected"], ["1", "ended otherwise"]],
+        )
+        self.expect_no_faults()
+
+    def test_how_long_a_job_took_is_told_alike_everywhere(self):
+        job = self.submit(tiny_job())
+        self.wait_for_end(job)
+        self.process("traincoordinator").kill()
+        path = self.site / "coordinator" / "coordinator.db"
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            whole_seconds = "UPDATE job_status SET started_at = started_at / 1000000 * 1000000"
+            database.execute(f"{whole_seconds} + 900000 WHERE job = ?", [int(job[1:])])
+            took = "UPDATE job_status SET ended_at = started_at + 6300000"
+            database.execute(f"{took} WHERE job = ?", [int(job[1:])])
+        self.up()
+        [record] = self.json("describe", job)["jobs"]
+        self.assertAlmostEqual(record["ended_at"] - record["started_at"], 6.3, delta=1e-3)
+        described = self.trainctl("describe", job).stdout
+        self.assertRegex(described, r"(?m)^ +took +0:06$")
+        self.assertRegex(self.trainctl("status", job).stdout, r" 0:06 ")
+        report = self.dir / "report.md"
+        self.assertEqual(self.trainctl("report", job, "-o", report).returncode, 0)
+        self.assertIn("| 0:06 |", report.read_text())
+        self.browser.open(f"{self.address}job?job={job}")
+        self.browser.wait("return document.querySelectorAll('#facts li').length > 2")
+        self.assertIn("0:06", self.browser.text("#facts"))
+        self.assertEqual(texts_of_python().clock(record["ended_at"] - record["started_at"]), "0:06")
 
     def test_a_lab_is_a_grid_of_its_experiments(self):
         group, _ = self.lab()

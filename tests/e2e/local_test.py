@@ -26,6 +26,18 @@ class Local(ClusterTest):
         self.up()
         self.assertEqual(set(self.processes()), set(before))
 
+    def test_up_refuses_what_a_coordinator_that_runs_would_not_hear_of(self):
+        before = self.processes()
+        port = (self.dir / "coordinator.addr").read_text().strip().split(":")[1]
+        words = ("up", "--workers", str(self.WORKERS), "--cpu", "--port", port)
+        self.assertEqual(self.local(*words).returncode, 0)
+        refused = self.local(*words, "--policy", "/nonexistent", "--role", "anna=user")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("reads --policy, --role only at its start", refused.stderr)
+        self.assertIn(f"trainctl local down --dir {self.dir} (which", refused.stderr)
+        self.assertIn("reads --port only", self.local(*words, "--port", "0").stderr)
+        self.assertEqual(set(self.processes()), set(before))
+
     def test_up_says_how_trainctl_finds_a_cluster_of_another_folder(self):
         address = (self.dir / "coordinator.addr").read_text().strip()
         words = ("up", "--workers", str(self.WORKERS), "--cpu")

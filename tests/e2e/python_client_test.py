@@ -183,6 +183,9 @@ class PythonClient(Client, ClusterTest):
         ):
             by_program = self.trainctl(*words).stderr.strip().removeprefix("trainctl: ")
             self.assertEqual(answer[name], [kind, by_program])
+        self.assertIn(" problems in the dict, nothing was submitted", answer["dict"][1])
+        self.assertIn("\nthe dict: presicion: ", answer["dict"][1])
+        self.assertNotIn("stdin", answer["dict"][1])
         self.assertEqual(answer["value"][0], "Invalid")
         self.assertEqual(answer["names"][0], "Invalid")
         self.assertEqual(

@@ -117,6 +117,7 @@ def fail(argument):
     return {
         "absent": said(lambda: site.job("no-such-job")),
         "setting": said(lambda: site.submit(argument["path"], {"train.micro_batch": 3})),
+        "dict": said(lambda: site.submit({"version": 1, "presicion": 3})),
         "recipe": said(lambda: trainctl.recipe("no-such-recipe")),
         "value": said(lambda: site.submit({"version": object()})),
         "names": said(lambda: site.job(argument["job"]).metrics(["loss", "lr"])),

@@ -234,6 +234,9 @@ TEST(EstimateTime, OfTheRunCountsStepsEvaluationsAndTheStart) {
   const double once = EstimateTime(job, inspection, kH200)->total_seconds;
   job.eval.every_steps = 2;
   const double often = EstimateTime(job, inspection, kH200)->total_seconds;
+  EXPECT_NEAR(EstimateTime(job, inspection, kH200)->evaluation_seconds,
+              5 * 500 * plain.step_seconds / 8 / 3, 1e-9);
+  EXPECT_EQ(plain.evaluation_seconds, 0);
   // 4 more evaluations of 500 rows, each a third of their training.
   EXPECT_NEAR(often - once, 4 * 500 * plain.step_seconds / 8 / 3, 1e-9);
 }
@@ -382,6 +385,7 @@ TEST(EstimateTimeFromRuns, TakesTheirStepAsItIs) {
 TEST(TimeText, ItsPartsAddUp) {
   const TimeEstimate estimate{.step_seconds = 2,
                               .training_seconds = 36'300,
+                              .evaluation_seconds = 24'420,
                               .total_seconds = 60'780,
                               .device_name = "D",
                               .start_seconds = 40,
@@ -389,6 +393,19 @@ TEST(TimeText, ItsPartsAddUp) {
   EXPECT_EQ(TimeText(estimate),
             "16 h 53 min, 10 h 5 min of it training (2 s a step), 6 h 47 min evaluation, predicted "
             "from the rates of D; 1 min until its first step, assumed");
+}
+
+TEST(TimeText, WhatThePartsDoNotTellIsNoEvaluation) {
+  EXPECT_EQ(TimeText({.step_seconds = 0.05,
+                      .training_seconds = 0.1,
+                      .total_seconds = 2.7,
+                      .earlier_runs = 1,
+                      .device_name = "D",
+                      .start_seconds = 0.5,
+                      .load_seconds = 0.05,
+                      .start_runs = 1}),
+            "3 s, 0.1 s of it training (0.05 s a step), predicted from 1 earlier run on D; "
+            "0.55 s until its first step, as in 1 earlier run");
 }
 
 TEST(RatesOf, AreFoundByTheDevicesName) {

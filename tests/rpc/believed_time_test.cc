@@ -23,7 +23,7 @@ core::Submission Told(double seconds, int64_t runs = 0, const std::string& devic
 
 double Believed(core::Submission told) {
   coordinator::RaiseToBelieved(&told, true);
-  return told.prediction->time->total_seconds;
+  return told.prediction->time->QueueSeconds();
 }
 
 TEST(BelievedTime, IsNoLessThanTheCoordinatorsOwnPrediction) {
@@ -35,6 +35,18 @@ TEST(BelievedTime, IsNoLessThanTheCoordinatorsOwnPrediction) {
   EXPECT_DOUBLE_EQ(Believed(Told(own / 2)), own);
   EXPECT_DOUBLE_EQ(Believed(Told(-1)), own);
   EXPECT_DOUBLE_EQ(Believed(Told(std::numeric_limits<double>::quiet_NaN())), own);
+}
+
+TEST(BelievedTime, LeavesWhatWasPredictedAsItWasTold) {
+  core::Submission job = Told(1);
+  job.prediction->time->believed_seconds = 0;
+  coordinator::RaiseToBelieved(&job, true);
+  EXPECT_EQ(job.prediction->time->total_seconds, 1);
+  EXPECT_GT(job.prediction->time->QueueSeconds(), 1);
+  core::Submission forged = Told(1, 0, "a device of next year");
+  forged.prediction->time->believed_seconds = 0;
+  coordinator::RaiseToBelieved(&forged, true);
+  EXPECT_EQ(forged.prediction->time->QueueSeconds(), 1) << "no client tells what is believed";
 }
 
 TEST(BelievedTime, OfEarlierRunsMayBeShorterThanThat) {

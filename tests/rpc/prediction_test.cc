@@ -132,13 +132,17 @@ TEST_F(PredictionTest, ATimeThatIsTooShortIsNotBelieved) {
   job::Inspection inspection = job::tiny_llama::TinyLlama();
   inspection.rows = 1000;
   job.set_inspection_json(job::ToJson(inspection));
-  const job::TimeEstimate told{.total_seconds = 1, .device_name = "NVIDIA H200"};
+  const job::TimeEstimate told{.training_seconds = 0.1,
+                               .total_seconds = 0.6,
+                               .device_name = "NVIDIA H200",
+                               .start_seconds = 0.5};
   job.set_prediction_json(job::ToJson(job::Prediction{{}, told}));
   v1::SubmitRequest request = SubmitOf(job);
   request.set_force(true);
   ASSERT_TRUE(Submit(request).ok());
   const auto stored = job::PredictionFromJson(site_.Get("j1").prediction_json());
-  EXPECT_GT(stored.value().time->total_seconds, 10);
+  EXPECT_EQ(job::TimeText(*stored.value().time), job::TimeText(told)) << "stored as it was told";
+  EXPECT_GT(stored.value().time->QueueSeconds(), 10);
   EXPECT_TRUE(stored.value().time->claimed) << "no worker has inspected this";
 }
 

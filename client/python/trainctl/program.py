@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -38,9 +39,12 @@ def find() -> str:
 def output_of(
     *arguments: str, stdin: str = "", accepted: tuple[int, ...] = (0,), notes: bool = True
 ) -> str:
-    """What the program prints. What it notes besides goes to stderr, where that is wanted."""
+    """What the program prints. What it notes besides goes to stderr, where that is wanted. stdin is
+    the text of a dict, which has no lines of its own."""
     done = subprocess.run([find(), *arguments], input=stdin, capture_output=True, text=True)
     said = done.stderr.strip()
+    if stdin:
+        said = re.sub(r"\bstdin(:\d+)?(?=[:,])", "the dict", said)
     if done.returncode not in accepted:
         words = said or f"trainctl ended with status {done.returncode}"
         raise _EXCEPTIONS.get(done.returncode, Error)(words.removeprefix("trainctl: "))

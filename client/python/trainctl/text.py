@@ -73,7 +73,7 @@ def size(value: float) -> str:
 
 def seconds(value: float) -> str:
     if value < 1:
-        return f"{value:.3f} s"
+        return f"{1000 * value:.2f} ms"
     if value < 60:
         return f"{value:.2f} s"
     rest, words = _nearest(value), []

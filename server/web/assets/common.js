@@ -135,7 +135,8 @@ export function formatWithUnit(value, unit) {
   if (!Number.isFinite(value)) return "nan";
   if (unit === "bytes") return formatBytes(value);
   if (unit === "s" && value >= 60) return formatDuration(value);
-  if (unit === "s") return `${value.toFixed(value < 1 ? 3 : 2)} s`;
+  if (unit === "s" && value < 1) return `${(1000 * value).toFixed(2)} ms`;
+  if (unit === "s") return `${value.toFixed(2)} s`;
   if (unit === "%") return `${value.toFixed(0)} %`;
   if (unit === "×") return `${value.toFixed(2)}×`;
   return unit ? `${formatNumber(value)} ${unit}` : formatNumber(value);
@@ -165,6 +166,8 @@ export const hasEnded = (job) => job.state === "FINISHED";
 export const waits = (job) => job.state === "QUEUED";
 export const isUnderWay = (job) => !waits(job) && !hasEnded(job);
 export const succeeded = (job) => job.outcome === "SUCCEEDED";
+// As it was to: with success, or as the job expects it.
+export const endedWell = (job) => hasEnded(job) && (job.as_expected ?? succeeded(job));
 export const whyOf = (job) => (hasEnded(job) ? job.message : job.reason);
 export const isBusy = (worker) => worker.state === "BUSY";
 export const isSlow = (worker) => worker.slowness !== null;

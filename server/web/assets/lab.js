@@ -1,5 +1,5 @@
 // A group as a grid of its experiments: what each changes, how far it is, and its training loss.
-import { ask, at, counted, elapsed, element, formatBytes, formatClock, formatNumber,
+import { ask, at, counted, elapsed, element, endedWell, formatBytes, formatClock, formatNumber,
   formatWithUnit, hasEnded, isUnderWay, jobLink, known, live, query, showFacts, stateKind,
   stateText, succeeded, tell, waits, whyOf } from "/assets/common.js";
 import { askSeries, curveChart, curvesOf } from "/assets/charts.js";
@@ -52,9 +52,12 @@ function show(document) {
   at("question").textContent = document.questions.join(" ");
   at("compare").href = `/compare?${query({ job: document.group })}`;
   const count = (test) => String(jobs.filter(test).length);
+  const asExpected = jobs.filter((job) => endedWell(job) && !succeeded(job)).length;
   showFacts(at("facts"), [
-    counted(jobs.length, "experiment", "experiments"), ["succeeded", count(succeeded)],
-    ["ended otherwise", count((j) => hasEnded(j) && !succeeded(j))],
+    counted(jobs.length, "experiment", "experiments"),
+    ["succeeded", count((job) => endedWell(job) && succeeded(job))],
+    ["ended otherwise, as expected", asExpected ? String(asExpected) : ""],
+    ["ended otherwise", count((job) => hasEnded(job) && !endedWell(job))],
     ["running", count(isUnderWay)],
     ["in the queue", count(waits)],
   ]);
