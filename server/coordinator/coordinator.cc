@@ -191,6 +191,8 @@ void Coordinator::LookAtClock() {
 
 void Coordinator::OnTick() {
   LookAtClock();
+  const base::Status in_place = CheckStore();
+  if (!in_place && store_trouble_.empty()) Fail(in_place.error());
   const base::SteadyMicros now = parts_.clock.Steady();
   for (const WorkerSessions::Silent& silent : workers_.EndSilent(now - kSilentMicros)) {
     parts_.log.Warning("worker_silent", {{"worker", silent.worker}});

@@ -192,6 +192,9 @@ class Coordinator {
   void ReadArtifact(const std::vector<std::string>& workers, const std::string& user,
                     job::ArtifactQuestion question, ArtifactReads::Answer answer);
 
+  // As Store::CheckInPlace. It is looked at each second as well, as if something were to be stored.
+  base::Status CheckStore() { return parts_.store.CheckInPlace(); }
+
   // For the audit log: a change that is not the coordinator's own, once it was made.
   void RecordChange(const auth::Caller& caller, const std::string& action,
                     const std::string& subject) {

@@ -9,6 +9,8 @@ void CoordinatorService::Backup(UnaryCall& call, const v1::BackupRequest* reques
   AskLoop<store::Backup>(
       {call, request->path()}, [request] { return base::Result<std::string>(request->path()); },
       [this](const Permit& permit, std::string path, auto answer) {
+        const base::Status there = backend_.coordinator.CheckStore();
+        if (!there) return answer(there.error());
         backend_.backups.Ask(path, [this, permit, path, answer](base::Result<store::Backup> made) {
           if (made) backend_.coordinator.RecordChange(permit.caller, "backup", path);
           answer(std::move(made));

@@ -7,6 +7,7 @@
 #include "server/store/load_state.h"
 #include "server/store/lock_file.h"
 #include "server/store/migrate.h"
+#include "server/store/open_files.h"
 #include "server/store/point_thinner.h"
 #include "server/store/row_writer.h"
 
@@ -18,12 +19,18 @@ class SqliteStore : public Store {
   SqliteStore(std::unique_ptr<LockFile> lock, std::unique_ptr<Database> database, CommitCount count)
       : lock_(std::move(lock)),
         database_(std::move(database)),
+        files_(database_->path()),
         count_(std::move(count)),
         writer_(*database_),
         thinner_(*database_) {}
 
+  ~SqliteStore() override {
+    if (!files_.CheckInPlace()) database_->KeepLog();
+  }
+
   base::Status Apply(const Batch& batch) override {
     if (batch.empty()) return base::Ok{};
+    if (base::Status there = CheckInPlace(); !there) return there;
     Transaction transaction(*database_);
     writer_.Write(batch);
     count_.Count(*database_);
@@ -45,8 +52,11 @@ class SqliteStore : public Store {
   }
 
   base::Result<ThinningPiece> ThinPoints(const ThinningWish& wish) override {
+    if (const base::Status there = CheckInPlace(); !there) return there.error();
     return thinner_.Next(wish);
   }
+
+  base::Status CheckInPlace() override { return files_.CheckInPlace(); }
 
   // Of the statements that were prepared before there was work.
   base::Status Prepared() { return database_->TakeStatus(); }
@@ -54,6 +64,7 @@ class SqliteStore : public Store {
  private:
   std::unique_ptr<LockFile> lock_;  // outlives the connection
   std::unique_ptr<Database> database_;
+  const OpenFiles files_;
   CommitCount count_;
   RowWriter writer_;
   PointThinner thinner_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <thread>
 
@@ -47,6 +48,34 @@ TEST_F(CoordinatorTest, JobsOfBeforeTheFullDiskAreStillThereAfterIt) {
   Join(channel_);
   ASSERT_TRUE(Submit("r3").ok());  // its commit comes behind the worker's
   loop_.Call([&] { EXPECT_EQ(channel_.Count<core::StartRank>(), 1); });
+}
+
+// Idle or not: what is stored must lie where the next start looks for it.
+TEST_F(CoordinatorTest, NothingIsAcceptedWhileItsDatabaseIsMovedAwayOrReplaced) {
+  ASSERT_TRUE(Submit("r1").ok());
+  const auto trouble = [&] {
+    std::string text;
+    loop_.Call([&] { text = coordinator_.store_trouble(); });
+    return text;
+  };
+  for (const char* suffix : {"", "-wal"}) {
+    const std::string file = store::DatabasePath(folder_.path()) + suffix, kept = file + ".kept";
+    const std::string request = std::string("of") + suffix;
+    std::filesystem::rename(file, kept);
+    const auto deadline = std::chrono::steady_clock::now() + rpc_test::kDeadline;
+    while (trouble().empty() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
+    EXPECT_THAT(trouble(), testing::HasSubstr(file + " was moved away or removed"));
+    EXPECT_FALSE(Submit(request).ok());
+    std::ofstream(file) << "another";
+    const auto refused = Submit(request);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().message, testing::HasSubstr(file + " was replaced"));
+    loop_.Call([&] { EXPECT_FALSE(coordinator_.CheckStore()); });
+    std::filesystem::rename(kept, file);
+    EXPECT_TRUE(Submit(request).ok());
+    EXPECT_EQ(trouble(), "");
+  }
 }
 
 TEST_F(CoordinatorTest, FilesStayWhereNobodyCanStoreWhoRemovesThem) {
