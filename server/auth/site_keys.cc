@@ -199,12 +199,15 @@ base::Status SiteKeys::CheckUnrevoked(const std::string& host, base::WallMicros 
                          "token of trainctl admin worker-token"};
 }
 
+base::Status SiteKeys::CheckHostName(const std::string& host) {
+  if (tls::IsHostName(host)) return base::Ok{};
+  return base::Error{base::Code::kInvalid, "'" + base::Excerpt(host, 64) +
+                                               "': expected a host's name, as trainctl "
+                                               "workers shows it before the '/'"};
+}
+
 base::Status SiteKeys::RevokeHost(const std::string& host) {
-  if (!tls::IsHostName(host)) {
-    return base::Error{base::Code::kInvalid, "'" + base::Excerpt(host, 64) +
-                                                 "': expected a host's name, as trainctl "
-                                                 "workers shows it before the '/'"};
-  }
+  if (base::Status named = CheckHostName(host); !named) return named;
   const base::WallMicros now = clock_.Wall();
   base::Status done = revoked_->Add(host, now, now - kWorkerCertificateSeconds * kSecond - kSkew);
   for (const Token& token : tokens_->List()) {

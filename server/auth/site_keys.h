@@ -62,6 +62,7 @@ class SiteKeys {
   // From then on none of the host's certificates and join tokens of before is good. On the disk
   // when it returns. kInvalid: no host's name. kExhausted. kIo: some may be good still.
   base::Status RevokeHost(const std::string& host);
+  static base::Status CheckHostName(const std::string& host);  // kInvalid: it is none
 
  private:
   explicit SiteKeys(const base::Clock& clock) : clock_(clock) {}

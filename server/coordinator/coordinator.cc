@@ -91,6 +91,10 @@ base::Status Coordinator::SkipJobsWithLogs(core::StoredState* stored) const {
 
 void Coordinator::Apply(core::Event event, Answer committed) {
   queue_.push_back({std::move(event), std::move(committed)});
+  DrainSoon();
+}
+
+void Coordinator::DrainSoon() {
   if (std::exchange(drain_posted_, true)) return;
   parts_.loop.Post([this] { Drain(); });
 }

@@ -299,6 +299,14 @@ void Coordinator::Inspect(std::string job_json, std::string user, Inspections::A
   inspections_.Ask({std::move(user), "", std::move(job_json)}, parts_.clock.Steady(), remember);
 }
 
+void Coordinator::RecordChange(const auth::Caller& caller, const std::string& action,
+                               const std::string& subject, Answer stored) {
+  Audit(caller, action, subject);
+  committed_.push_back(std::move(stored));
+  urgent_ = true;
+  DrainSoon();
+}
+
 void Coordinator::RecordRefusal(const RefusedChange& refused) {
   const std::string actor = refused.caller.name.empty() ? "unknown" : refused.caller.name;
   if (!refusals_.Take(actor)) return;
