@@ -49,7 +49,7 @@ class SiteKeys {
   TokenTable& tokens() { return *tokens_; }
   const TokenTable& tokens() const { return *tokens_; }
 
-  // A certificate for a worker of this host, from a minute ago on: clocks of hosts differ. As
+  // A certificate for a worker of this host, from hours ago on: clocks of hosts differ. As
   // tls::MakeWorkerCertificate.
   base::Result<std::string> CertifyWorker(const std::string& host,
                                           const std::string& request) const;
