@@ -50,6 +50,33 @@ TEST_F(CoordinatorTest, JobsOfBeforeTheFullDiskAreStillThereAfterIt) {
   loop_.Call([&] { EXPECT_EQ(channel_.Count<core::StartRank>(), 1); });
 }
 
+// As after a restore: its worker keeps the rank's folder until all of its log is taken.
+TEST_F(CoordinatorTest, ALogOfAJobThatTheSiteDoesNotKnowIsTakenAndForgotten) {
+  ASSERT_TRUE(Submit("r1").ok());
+  const job::RankKey known{{1}, 9, 0}, unknown{{7}, 1, 0};
+  Join(channel_, {{.key = known}, {.key = unknown}});
+  loop_.Call([&] {
+    for (const job::RankKey& key : {known, unknown})
+      coordinator_.WorkerLogged(channel_, "a/0", {key, 0, 0, "a line\n"});
+  });
+  const auto acks = [&] {
+    std::vector<std::string> told;
+    loop_.Call([&] {
+      for (const WorkerCommand& command : channel_.sent) {
+        const auto* stored = std::get_if<LogStored>(&command);
+        if (stored != nullptr)
+          told.push_back(job::ToString(stored->key) + " to " + std::to_string(stored->offset));
+      }
+    });
+    return told;
+  };
+  const auto deadline = std::chrono::steady_clock::now() + rpc_test::kDeadline;
+  while (acks().empty() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(acks(), (std::vector{job::ToString(unknown) + " to 7"}))
+      << "what a job has that is known is not lost";
+  loop_.Call([&] { EXPECT_FALSE(*logs_.Has({7})); });
+}
+
 // Idle or not: what is stored must lie where the next start looks for it.
 TEST_F(CoordinatorTest, NothingIsAcceptedWhileItsDatabaseIsMovedAwayOrReplaced) {
   ASSERT_TRUE(Submit("r1").ok());
