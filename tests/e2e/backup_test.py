@@ -13,6 +13,7 @@ import time
 import unittest
 
 from cluster import BIN, ClusterTest, Patience, endless_job, tiny_job
+from small_disk import fill, small_disk
 
 POINTS = 600_000  # so many are written for a moment, on any disk
 
@@ -125,6 +126,19 @@ class Backup(Patience, unittest.TestCase):
         points = self.trainctl("metrics", "j1", "-o", "csv").count("\n")
         self.assertGreaterEqual(points, POINTS)
         self.assertEqual(self.submit(), f"j{following}")
+
+    def test_of_a_full_disk_it_is_said_which(self):
+        disk = self.dir / "disk"
+        small_disk(self, disk, mebibytes=1)
+        fill(disk)
+        self.start()
+        self.submit()
+        with self.popen("admin", "backup", disk / "copy.db") as client:
+            _, err = client.communicate(timeout=120)
+        self.assertEqual(client.returncode, 1, err)
+        self.assertIn(f"{disk}/copy.db.partial: its disk is full", err)
+        self.assertNotIn("coordinator.db", err)
+        self.assertFalse((disk / "copy.db.partial").exists())
 
     def test_a_kill_in_the_middle_leaves_no_backup_and_a_whole_site(self):
         self.fill()
