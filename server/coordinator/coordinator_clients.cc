@@ -130,7 +130,7 @@ void Coordinator::Submit(core::JobsSubmitted submission, const auth::Caller& cal
   Submission entry{submission.jobs, {}, caller, {}};
   if (Site().empty()) {
     entry.warnings.push_back(
-        "no worker has registered yet, so nothing was checked against the site's devices; the job "
+        "no worker is registered, so nothing was checked against the site's devices; the job "
         "waits for them");
   }
   if (std::ranges::any_of(submission.jobs, BuildsOnAnother)) {  // which may just have ended
