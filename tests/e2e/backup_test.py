@@ -127,6 +127,22 @@ class Backup(Patience, unittest.TestCase):
         self.assertGreaterEqual(points, POINTS)
         self.assertEqual(self.submit(), f"j{following}")
 
+    def test_without_its_log_a_site_that_was_killed_does_not_start(self):
+        self.start()
+        self.submit()
+        self.stop(signal.SIGKILL)
+        log = self.dir / "site/coordinator.db-wal"
+        kept = log.read_bytes()
+        log.unlink()
+        start = [BIN / "traincoordinator", "--dir", self.dir / "site", "--listen", "127.0.0.1:0"]
+        told = subprocess.run(start, capture_output=True, text=True, timeout=20)
+        self.assertEqual(told.returncode, 1)
+        self.assertRegex(told.stderr, r"coordinator.db lacks the last \d+ commits of this site")
+        log.write_bytes(kept)
+        self.start()
+        (job,) = json.loads(self.trainctl("status", "-o", "json"))["jobs"]
+        self.assertEqual(job["id"], "j1")
+
     def test_of_a_full_disk_it_is_said_which(self):
         disk = self.dir / "disk"
         small_disk(self, disk, mebibytes=1)
