@@ -158,7 +158,7 @@ void Coordinator::NoteEnds() {
 void Coordinator::Fail(const base::Error& error) {
   parts_.log.Error("not_stored", {{"error", error.message}});
   store_trouble_ = error.message;
-  stale_ = true;
+  const bool was_stale = std::exchange(stale_, true);
   batch_ = {};
   effects_.clear();
   held_rows_ = 0;
@@ -169,6 +169,8 @@ void Coordinator::Fail(const base::Error& error) {
   for (Queued& queued : std::exchange(queue_, {})) {
     if (queued.committed) committed_.push_back(std::move(queued.committed));
   }
+  // Nobody sees what was not stored. Where the store can't be read either, the next event loads.
+  stale_ = was_stale || !Load();
   for (const Answer& committed : std::exchange(committed_, {})) committed(error);
   for (const auto& [request_id, submission] : std::exchange(submissions_, {})) {
     for (const SubmitAnswer& answer : submission.answers) answer(error);

@@ -39,6 +39,19 @@ TEST_F(CoordinatorTest, WhatTheDiskRefusesIsAcceptedByNobody) {
   loop_.Call([&] { EXPECT_EQ(coordinator_.state().jobs.size(), 1u); });
 }
 
+TEST_F(CoordinatorTest, WhatTheDiskRefusesIsSeenByNobodyWhoAsksBehindTheRefusal) {
+  Join(channel_);
+  ASSERT_TRUE(Submit("r1").ok());
+  std::promise<bool> drained;
+  loop_.Call([&] {
+    store_.is_full = true;
+    coordinator_.DrainDevices("a/0", "", Ops(),
+                              [&](const auto& answer) { drained.set_value(answer.ok()); });
+  });
+  EXPECT_FALSE(drained.get_future().get());
+  loop_.Call([&] { EXPECT_TRUE(coordinator_.state().drains.empty()); });
+}
+
 TEST_F(CoordinatorTest, JobsOfBeforeTheFullDiskAreStillThereAfterIt) {
   ASSERT_TRUE(Submit("r1").ok());
   loop_.Call([&] { store_.is_full = true; });
