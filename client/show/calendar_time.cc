@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <ctime>
+#include <set>
 #include <string_view>
 
 namespace trainctl::client {
@@ -59,6 +60,22 @@ bool IsSame(const std::tm& left, const std::tm& right) {
 constexpr std::string_view kOfMinutes = "dddd-dd-dd dd:dd UTC";
 constexpr std::string_view kOfSeconds = "dddd-dd-dd dd:dd:dd UTC";
 
+// When clocks here show it: none where they are set forward over it, two where they are set back.
+std::set<std::time_t> LocalTimesOf(const std::tm& typed) {
+  std::set<std::time_t> times;
+  for (const int is_summer : {0, 1}) {
+    std::tm time = typed;
+    time.tm_isdst = is_summer;
+    const std::time_t seconds = mktime(&time);
+    if (time.tm_isdst == is_summer && IsSame(time, typed) && seconds >= 0) times.insert(seconds);
+  }
+  return times;
+}
+
+std::string UtcMinute(std::time_t seconds) {
+  return Formatted(Utc(int64_t{seconds} * 1'000'000), "'%Y-%m-%d %H:%M UTC'");
+}
+
 // How long the time is that begins there, "2026-12-01 13:00:05 UTC"; 0: none does.
 size_t TimeAt(std::string_view text) {
   for (const std::string_view form : {kOfMinutes, kOfSeconds}) {
@@ -97,10 +114,21 @@ base::Result<int64_t> ParseCalendarTime(const std::string& text) {
                               "or '2026-12-01 13:00 UTC'"};
   if (!is_read || typed.tm_year < 70 || typed.tm_year > 8000) return wrong;
   std::tm time = typed;
-  time.tm_isdst = -1;
-  const std::time_t seconds = is_utc ? timegm(&time) : mktime(&time);
-  if (!IsSame(time, typed) || seconds < 0) return wrong;
-  return int64_t{seconds} * 1'000'000;
+  const std::time_t as_utc = timegm(&time);
+  if (!IsSame(time, typed) || as_utc < 0) return wrong;
+  if (is_utc) return int64_t{as_utc} * 1'000'000;
+  const std::set<std::time_t> local = LocalTimesOf(typed);
+  const std::string quoted = "'" + rest + "'";
+  if (local.empty()) {
+    return base::Error{base::Code::kInvalid,
+                       quoted + " is no time here: the clocks are set forward over it that day"};
+  }
+  if (local.size() > 1) {
+    return base::Error{base::Code::kInvalid,
+                       quoted + " comes twice here, as the clocks are set back: say " +
+                           UtcMinute(*local.begin()) + " or " + UtcMinute(*local.rbegin())};
+  }
+  return int64_t{*local.begin()} * 1'000'000;
 }
 
 std::string LocalMoment(int64_t micros) {

@@ -10,7 +10,8 @@
 namespace trainctl::client {
 
 // "2026-12-01 14:00", with seconds if need be; with " UTC" or "Z" behind it, or else local time.
-// Wall micros. kInvalid: not such a time, or one that the local clock passes over.
+// Wall micros. kInvalid: not such a time, or one that local clocks pass over or
+// show twice.
 base::Result<int64_t> ParseCalendarTime(const std::string& text);
 
 // "2026-12-01 14:00:05 CET": when something happened.

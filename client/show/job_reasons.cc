@@ -1,5 +1,6 @@
 #include "client/show/job_reasons.h"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -97,9 +98,16 @@ std::vector<std::string> Remedies(const v1::Wait& wait) {
 
 std::string InBrackets(const std::string& text) { return text.empty() ? "" : " (" + text + ")"; }
 
+// Of one that has run in between: since that ended.
+int64_t WaitsSince(const v1::JobDetail& detail) {
+  const int64_t submitted = detail.view().submitted_at();
+  return detail.attempts().empty() ? submitted
+                                   : std::max(submitted, detail.attempts().rbegin()->ended_at());
+}
+
 std::string WaitText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   const v1::JobView& view = detail.view();
-  std::string text = Fact("waits", Ago(view.submitted_at(), now), layout);
+  std::string text = Fact("waits", Ago(WaitsSince(detail), now), layout);
   const std::string start = PredictedStartText(view);
   if (!start.empty())
     text += Fact("starts", start, layout);

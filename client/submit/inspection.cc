@@ -77,7 +77,7 @@ Site AskSite(Context& context) {
     if (auto known = FromMessage(worker)) site.workers.push_back(*std::move(known));
   }
   if (site.workers.empty())
-    Warn(context, "no worker has registered with this coordinator yet: jobs will wait for one");
+    Warn(context, "no worker is registered with this coordinator: jobs will wait for one");
   return site;
 }
 

@@ -6,6 +6,7 @@
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
+#include "client/show/site_time.h"
 #include "common/base/size.h"
 
 namespace trainctl::client {
@@ -81,6 +82,7 @@ void Progress::Update(const v1::JobView& view) {
   if (is_new) order_.push_back(view.id());
   Shown& shown = found->second;
   shown.view = view;
+  site_is_ahead_ = SiteTime(view, *clock_) - clock_->Wall();
   if (terminal_.interactive) EraseBars();
   if (HasEnded(view)) {
     if (!shown.ended) WriteEnd(view);
@@ -113,8 +115,8 @@ void Progress::WriteLine(const v1::JobView& view, Shown* shown) {
   if (phase == shown->phase && !first_step && now - shown->last_line < kLineEveryMicros) return;
   std::string line = Name(view) + ": " + Lower(view.state());
   if (StateOf(view) == job::JobState::kRunning && view.step() > 0) {
-    line = Name(view) + ": step " + Steps(view) + Activity(view) + Numbers(view) +
-           Times(view, clock_->Wall());
+    line =
+        Name(view) + ": step " + Steps(view) + Activity(view) + Numbers(view) + Times(view, Now());
   } else if (!view.reason().empty()) {
     line += ": " + InLocalTime(view.reason());
   }
@@ -128,7 +130,7 @@ void Progress::WriteEnd(const v1::JobView& view) {
   std::string line =
       Name(view) + ": " + Styled(view.outcome(), OutcomeStyle(view), terminal_.layout.colour);
   if (view.has_as_expected()) line += view.as_expected() ? ", as expected" : ", not as expected";
-  if (view.started_at() != 0) line += " after " + FormatClock(ElapsedSeconds(view, clock_->Wall()));
+  if (view.started_at() != 0) line += " after " + FormatClock(ElapsedSeconds(view, Now()));
   if (view.steps() > 0) line += ", step " + Steps(view);
   line += Numbers(view);
   *out_ << line << "\n";
@@ -142,8 +144,7 @@ std::string Progress::Bar(const v1::JobView& view) const {
     return Truncate(Name(view) + "  " + Lower(view.state()) + "  " + InLocalTime(view.reason()),
                     width - 1);
   const std::string before = Name(view) + " ";
-  const std::string after =
-      " " + Steps(view) + Activity(view) + Numbers(view) + Times(view, clock_->Wall());
+  const std::string after = " " + Steps(view) + Activity(view) + Numbers(view) + Times(view, Now());
   const int gauge = std::min(width - 1 - DisplayWidth(before) - DisplayWidth(after) - 2, 30);
   return Truncate(before + (gauge >= 5 ? Gauge(view, gauge) : "") + after, width - 1);
 }

@@ -39,6 +39,7 @@ class Progress {
   void EraseBars();
   void DrawBars();
   std::string Bar(const v1::JobView& view) const;
+  int64_t Now() const { return clock_->Wall() + site_is_ahead_; }  // of the coordinator's clock
 
   std::ostream* out_;
   Terminal terminal_;
@@ -46,6 +47,7 @@ class Progress {
   std::map<std::string, Shown> jobs_;
   std::vector<std::string> order_;  // ids, as they appeared
   int bars_drawn_ = 0;
+  int64_t site_is_ahead_ = 0;  // micros of this clock, when it told last
 };
 
 }  // namespace trainctl::client

@@ -9,6 +9,7 @@
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
+#include "client/show/site_time.h"
 #include "client/submit/asked_again.h"
 #include "client/submit/dependencies.h"
 #include "client/submit/dry_run.h"
@@ -78,7 +79,7 @@ void PrintSubmitted(Context& context, const v1::SubmitResponse& response) {
 void PrintFollowed(Context& context, const v1::SubmitResponse& response,
                    const std::vector<v1::JobView>& jobs) {
   if (jobs.empty()) return PrintSubmitted(context, response);
-  PrintJobs(context, response, ListJobs(jobs, context.clock().Wall()));
+  PrintJobs(context, response, ListJobs(jobs, SiteTime(jobs, context.clock())));
 }
 
 // Of two that run at once under one name, people mean one and get the other.

@@ -13,6 +13,7 @@
 #include "client/show/job_report.h"
 #include "client/show/job_text.h"
 #include "client/show/profile.h"
+#include "client/show/site_time.h"
 #include "client/submit/prediction.h"
 #include "client/verbs/verb.h"
 #include "common/base/parse_number.h"
@@ -161,7 +162,7 @@ class Describe : public Verb {
     if (context.for_people()) {
       for (const v1::JobDetail& detail : response->jobs()) {
         if (&detail != &response->jobs(0)) context.out << "\n";
-        context.out << DetailText(detail, context.clock().Wall(),
+        context.out << DetailText(detail, SiteTime(detail.view(), context.clock()),
                                   context.surroundings.out_terminal.layout);
       }
       context.out << std::flush;
@@ -209,7 +210,7 @@ class Describe : public Verb {
   static Listing ListDetails(const Context& context, const v1::GetResponse& response) {
     std::vector<v1::JobView> views;
     for (const v1::JobDetail& detail : response.jobs()) views.push_back(detail.view());
-    Listing listing = ListJobs(views, context.clock().Wall());
+    Listing listing = ListJobs(views, SiteTime(views, context.clock()));
     listing.records.clear();
     for (const v1::JobDetail& detail : response.jobs())
       listing.records.push_back(record::DetailRecord(detail));

@@ -8,6 +8,7 @@
 #include "client/show/format.h"
 #include "client/show/job_reasons.h"
 #include "client/show/key_text.h"
+#include "client/show/site_time.h"
 #include "client/submit/advice.h"
 #include "client/verbs/verb.h"
 #include "common/base/did_you_mean.h"
@@ -155,7 +156,8 @@ class Explain : public Verb {
       listing.table.AddRow(
           {view.id(), view.state(), InLocalTime(is_over ? view.message() : view.reason())});
       listing.records.push_back(ReasonsRecord(detail));
-      text += (text.empty() ? "" : "\n") + ReasonsText(detail, context.clock().Wall(), layout);
+      text +=
+          (text.empty() ? "" : "\n") + ReasonsText(detail, SiteTime(view, context.clock()), layout);
       if (!RanOutOfMemory(detail)) continue;
       const base::Result<Advice> ways = LeanerWays(context, detail);
       if (!ways.ok()) continue;

@@ -9,6 +9,7 @@
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
+#include "client/show/site_time.h"
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
 
@@ -85,10 +86,11 @@ class Rm : public Verb {
   }
 
   int ShowDryRun(Context& context, const std::vector<v1::JobView>& jobs) const {
-    if (!context.for_people()) return Print(context, ListJobs(jobs, context.clock().Wall()));
+    const Listing listing = ListJobs(jobs, SiteTime(jobs, context.clock()));
+    if (!context.for_people()) return Print(context, listing);
     if (!jobs.empty()) {
       const TableLayout& layout = context.surroundings.out_terminal.layout;
-      Say(context, ListJobs(jobs, context.clock().Wall()).table.Render(layout) + "\n");
+      Say(context, listing.table.Render(layout) + "\n");
     }
     Say(context, "Dry run: " + Plural(static_cast<int64_t>(jobs.size()), "job") +
                      " would be removed, and nothing was.\n");

@@ -9,6 +9,7 @@
 #include "client/show/decoded.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
+#include "client/show/site_time.h"
 #include "client/show/worker_state.h"
 #include "client/verbs/verb.h"
 
@@ -142,8 +143,9 @@ class Status : public Verb {
 
   void Show(Context& context, const v1::ListResponse& response) {
     const std::vector<v1::JobView> views(response.jobs().begin(), response.jobs().end());
+    const int64_t now = SiteTime(views, context.clock());
     if (!context.for_people()) {
-      Print(context, ListJobs(views, context.clock().Wall()));
+      Print(context, ListJobs(views, now));
       return;
     }
     const Terminal& terminal = context.surroundings.out_terminal;
@@ -156,10 +158,9 @@ class Status : public Verb {
         response.more() && !limit_ ? "… and older jobs: --limit N shows the newest N\n" : "";
     const std::string below = older + ("\n" + HostsText(response));
     const std::string none = IsFiltered() ? "no such jobs\n" : "no jobs\n";
-    const std::string jobs = views.empty()
-                                 ? none
-                                 : JobsInView(views, context.clock().Wall(), terminal.layout,
-                                              LinesForJobs(terminal, below));
+    const std::string jobs =
+        views.empty() ? none
+                      : JobsInView(views, now, terminal.layout, LinesForJobs(terminal, below));
     context.out << jobs << below << std::flush;
     shown_ = true;
   }

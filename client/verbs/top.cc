@@ -10,6 +10,7 @@
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/show/memory_bar.h"
+#include "client/show/site_time.h"
 #include "client/top/bsc_table.h"
 #include "client/top/log_tail.h"
 #include "client/top/memory_turns.h"
@@ -51,7 +52,7 @@ class SiteReader {
       ended_ = std::move(*ended);
     }
     unfinished_ = unfinished->jobs_size();
-    SiteView site = SiteViewOf(server_, clock_->Wall(), *unfinished, ended_);
+    SiteView site = SiteViewOf(server_, SiteTime(unfinished->jobs(), *clock_), *unfinished, ended_);
     memory_.Read(*api_, jobs_of_memory, &site);
     return site;
   }

@@ -1,6 +1,7 @@
 #include "client/naming.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
+#include "client/show/site_time.h"
 #include "client/submit/follow.h"
 #include "client/verbs/verb.h"
 
@@ -25,7 +26,8 @@ class Wait : public Verb {
     options_.jobs = NewestMeant(context, options_.jobs);
     options_.again = Join(options_.jobs, " ");
     const Followed followed = Follow(context, options_);
-    if (!context.for_people()) Print(context, ListJobs(followed.jobs, context.clock().Wall()));
+    if (!context.for_people())
+      Print(context, ListJobs(followed.jobs, SiteTime(followed.jobs, context.clock())));
     return followed.exit_code;
   }
 

@@ -128,7 +128,7 @@ class Workers : public Verb {
     }
     if (response->has_policy()) listing.members["bounds"] = BoundsRecord(response->policy());
     if (context.for_people() && listing.records.empty()) {
-      Say(context, "no workers: none has ever registered with this coordinator\n");
+      Say(context, "no workers: none is registered with this coordinator\n");
     } else {
       Print(context, listing);
     }

@@ -106,7 +106,7 @@ std::string TextOf(const DeviceModel& model) {
 base::Result<DeviceChoice> ChooseDevices(const job::JobSpec& job,
                                          const std::vector<OfferedDevice>& site) {
   std::map<Model, Places> groups;
-  std::string reason = "no worker has registered";
+  std::string reason = "no worker is registered";
   DeviceChoice choice;
   const Places meeting = MeetingConstraints(job, site, &reason);
   for (const size_t i : OnOpenHosts(site, meeting, &choice.left_out)) {

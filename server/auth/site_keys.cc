@@ -21,7 +21,8 @@ constexpr int64_t kSecond = 1'000'000;
 constexpr int64_t kDay = int64_t{86'400} * kSecond;
 constexpr int64_t kYears = 3650 * kDay;
 constexpr int64_t kHour = 3'600 * kSecond;
-constexpr int64_t kSkew = 60 * kSecond;  // of hosts' clocks
+constexpr int64_t kSkew = 60 * kSecond;   // of hosts' clocks
+constexpr int64_t kEarlier = 12 * kHour;  // or a clock was set to the time of another zone
 constexpr int64_t kAdminSeconds = int64_t{365} * 86'400;
 constexpr size_t kMaxPemBytes = size_t{64} << 10;
 constexpr unsigned kFolderOfOwner = 0700;
@@ -172,7 +173,7 @@ base::Result<std::string> SiteKeys::CertifyWorker(const std::string& host,
   base::WallMicros made = clock_.Wall();
   if (const auto revoked = revoked_->At(host)) made = std::max(made, *revoked + kSecond);
   return tls::MakeWorkerCertificate(authority_, request, host,
-                                    {made - kSkew, made + kWorkerCertificateSeconds * kSecond});
+                                    {made - kEarlier, made + kWorkerCertificateSeconds * kSecond});
 }
 
 base::Result<base::WallMicros> SiteKeys::CheckCertificate(const std::string& certificate) const {
@@ -184,7 +185,7 @@ base::Result<base::WallMicros> SiteKeys::CheckCertificate(const std::string& cer
                            "' has expired: trainworker join obtains another, with a token of "
                            "trainctl admin worker-token"};
   }
-  const base::WallMicros made = facts->validity.from + kSkew;
+  const base::WallMicros made = facts->validity.until - kWorkerCertificateSeconds * kSecond;
   const base::Status unrevoked = CheckUnrevoked(facts->name, made);
   if (!unrevoked) return unrevoked.error();
   return made;
@@ -199,12 +200,15 @@ base::Status SiteKeys::CheckUnrevoked(const std::string& host, base::WallMicros 
                          "token of trainctl admin worker-token"};
 }
 
+base::Status SiteKeys::CheckHostName(const std::string& host) {
+  if (tls::IsHostName(host)) return base::Ok{};
+  return base::Error{base::Code::kInvalid, "'" + base::Excerpt(host, 64) +
+                                               "': expected a host's name, as trainctl "
+                                               "workers shows it before the '/'"};
+}
+
 base::Status SiteKeys::RevokeHost(const std::string& host) {
-  if (!tls::IsHostName(host)) {
-    return base::Error{base::Code::kInvalid, "'" + base::Excerpt(host, 64) +
-                                                 "': expected a host's name, as trainctl "
-                                                 "workers shows it before the '/'"};
-  }
+  if (base::Status named = CheckHostName(host); !named) return named;
   const base::WallMicros now = clock_.Wall();
   base::Status done = revoked_->Add(host, now, now - kWorkerCertificateSeconds * kSecond - kSkew);
   for (const Token& token : tokens_->List()) {

@@ -49,7 +49,7 @@ class SiteKeys {
   TokenTable& tokens() { return *tokens_; }
   const TokenTable& tokens() const { return *tokens_; }
 
-  // A certificate for a worker of this host, from a minute ago on: clocks of hosts differ. As
+  // A certificate for a worker of this host, from hours ago on: clocks of hosts differ. As
   // tls::MakeWorkerCertificate.
   base::Result<std::string> CertifyWorker(const std::string& host,
                                           const std::string& request) const;
@@ -62,6 +62,7 @@ class SiteKeys {
   // From then on none of the host's certificates and join tokens of before is good. On the disk
   // when it returns. kInvalid: no host's name. kExhausted. kIo: some may be good still.
   base::Status RevokeHost(const std::string& host);
+  static base::Status CheckHostName(const std::string& host);  // kInvalid: it is none
 
  private:
   explicit SiteKeys(const base::Clock& clock) : clock_(clock) {}

@@ -91,6 +91,10 @@ base::Status Coordinator::SkipJobsWithLogs(core::StoredState* stored) const {
 
 void Coordinator::Apply(core::Event event, Answer committed) {
   queue_.push_back({std::move(event), std::move(committed)});
+  DrainSoon();
+}
+
+void Coordinator::DrainSoon() {
   if (std::exchange(drain_posted_, true)) return;
   parts_.loop.Post([this] { Drain(); });
 }
@@ -154,7 +158,7 @@ void Coordinator::NoteEnds() {
 void Coordinator::Fail(const base::Error& error) {
   parts_.log.Error("not_stored", {{"error", error.message}});
   store_trouble_ = error.message;
-  stale_ = true;
+  const bool was_stale = std::exchange(stale_, true);
   batch_ = {};
   effects_.clear();
   held_rows_ = 0;
@@ -165,6 +169,8 @@ void Coordinator::Fail(const base::Error& error) {
   for (Queued& queued : std::exchange(queue_, {})) {
     if (queued.committed) committed_.push_back(std::move(queued.committed));
   }
+  // Nobody sees what was not stored. Where the store can't be read either, the next event loads.
+  stale_ = was_stale || !Load();
   for (const Answer& committed : std::exchange(committed_, {})) committed(error);
   for (const auto& [request_id, submission] : std::exchange(submissions_, {})) {
     for (const SubmitAnswer& answer : submission.answers) answer(error);
@@ -191,6 +197,8 @@ void Coordinator::LookAtClock() {
 
 void Coordinator::OnTick() {
   LookAtClock();
+  const base::Status in_place = CheckStore();
+  if (!in_place && store_trouble_.empty()) Fail(in_place.error());
   const base::SteadyMicros now = parts_.clock.Steady();
   for (const WorkerSessions::Silent& silent : workers_.EndSilent(now - kSilentMicros)) {
     parts_.log.Warning("worker_silent", {{"worker", silent.worker}});

@@ -192,11 +192,13 @@ class Coordinator {
   void ReadArtifact(const std::vector<std::string>& workers, const std::string& user,
                     job::ArtifactQuestion question, ArtifactReads::Answer answer);
 
-  // For the audit log: a change that is not the coordinator's own, once it was made.
+  // As Store::CheckInPlace. It is looked at each second as well, as if something were to be stored.
+  base::Status CheckStore() { return parts_.store.CheckInPlace(); }
+
+  // For the audit log: a change that is not the coordinator's own. Before it is answered that this
+  // is stored, it is not made, or nobody is told what makes it useful.
   void RecordChange(const auth::Caller& caller, const std::string& action,
-                    const std::string& subject) {
-    Audit(caller, action, subject);
-  }
+                    const std::string& subject, Answer stored);
   // For the audit log; of one caller's a bounded number (RefusalBudget).
   void RecordRefusal(const RefusedChange& refused);
   // The audit log, newest first, of those before that id; 0: the newest. kIo.
@@ -254,6 +256,7 @@ class Coordinator {
   struct OutputRemoval;
 
   void Apply(core::Event event, Answer committed = {});
+  void DrainSoon();
   void Drain();
   void ThinPoints();
   // Of jobs that were removed before this start: a kill may have come before their logs went.

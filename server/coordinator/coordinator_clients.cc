@@ -130,7 +130,7 @@ void Coordinator::Submit(core::JobsSubmitted submission, const auth::Caller& cal
   Submission entry{submission.jobs, {}, caller, {}};
   if (Site().empty()) {
     entry.warnings.push_back(
-        "no worker has registered yet, so nothing was checked against the site's devices; the job "
+        "no worker is registered, so nothing was checked against the site's devices; the job "
         "waits for them");
   }
   if (std::ranges::any_of(submission.jobs, BuildsOnAnother)) {  // which may just have ended
@@ -297,6 +297,14 @@ void Coordinator::Inspect(std::string job_json, std::string user, Inspections::A
     answer(inspection);
   };
   inspections_.Ask({std::move(user), "", std::move(job_json)}, parts_.clock.Steady(), remember);
+}
+
+void Coordinator::RecordChange(const auth::Caller& caller, const std::string& action,
+                               const std::string& subject, Answer stored) {
+  Audit(caller, action, subject);
+  committed_.push_back(std::move(stored));
+  urgent_ = true;
+  DrainSoon();
 }
 
 void Coordinator::RecordRefusal(const RefusedChange& refused) {

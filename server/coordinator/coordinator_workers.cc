@@ -67,11 +67,12 @@ base::Result<WorkerSessions::Session::Logs> Coordinator::LogsOf(const std::strin
   using enum WorkerSessions::Session::Logs;
   const base::Result<bool> placed = IsPlacedOn(worker, key);
   if (!placed) return placed.error();
-  if (!*placed) return kForeign;
-  if (core::FindJob(state_, key.job) != nullptr) return kKept;
+  if (core::FindJob(state_, key.job) != nullptr) return *placed ? kKept : kForeign;
   const auto jobs = parts_.reader.Jobs({.jobs = {key.job}, .limit = 1});
   if (!jobs) return jobs.error();
-  return !jobs->empty() && jobs->front().logs_removed_at > 0 ? kRemoved : kKept;
+  if (jobs->empty()) return kUnknown;
+  if (!*placed) return kForeign;
+  return jobs->front().logs_removed_at > 0 ? kRemoved : kKept;
 }
 
 void Coordinator::WorkerReported(const WorkerChannel& channel, core::RankReported report) {
@@ -90,11 +91,12 @@ void Coordinator::WorkerLogged(const WorkerChannel& channel, const std::string& 
     const base::Result<Logs> logs = LogsOf(worker, key);
     if (!logs) return StallLog(*session, key, logs.error());
     known = session->logs.emplace(key, *logs).first;
-    if (*logs == Logs::kForeign)
-      parts_.log.Warning("log_of_a_foreign_rank",
-                         {{"rank", job::ToString(key)}, {"worker", worker}});
+    const std::initializer_list<EventLog::Field> rank = {{"rank", job::ToString(key)},
+                                                         {"worker", worker}};
+    if (*logs == Logs::kForeign) parts_.log.Warning("log_of_a_foreign_rank", rank);
+    if (*logs == Logs::kUnknown) parts_.log.Warning("log_of_an_unknown_job_is_let_go", rank);
   }
-  if (known->second == Logs::kRemoved)
+  if (known->second == Logs::kRemoved || known->second == Logs::kUnknown)
     session->log_acks[key] = piece.offset + static_cast<int64_t>(piece.data.size());
   if (known->second != Logs::kKept) return;
   const auto stored = parts_.logs.Append(key, piece.offset, piece.data, piece.after);

@@ -7,7 +7,8 @@ namespace trainctl::coordinator {
 
 JobSnapshot Snapshot(const Coordinator& coordinator, store::StoredJob stored) {
   const core::State& state = coordinator.state();
-  JobSnapshot snapshot{.job = std::move(stored)};
+  const core::Now now = coordinator.Now();
+  JobSnapshot snapshot{.job = std::move(stored), .at = now.wall};
   const core::Job* live = core::FindJob(state, snapshot.job.row.id);
   if (live == nullptr) {
     if (const auto& unreadable = snapshot.job.row.unreadable)
@@ -16,7 +17,6 @@ JobSnapshot Snapshot(const Coordinator& coordinator, store::StoredJob stored) {
   }
   snapshot.job.status = live->status;
   snapshot.job.status.progress = core::Progress(*live);
-  const core::Now now = coordinator.Now();
   snapshot.reason = core::Reason(state, *live, now);
   if (!live->attempt) {
     if (const auto start = core::PredictedStart(state, *live, now))

@@ -17,6 +17,7 @@ struct JobSnapshot {
   std::string reason;                    // why it is where it is, in plain words
   double remaining_seconds = 0;          // 0: not known
   base::WallMicros predicted_start = 0;  // of a job that waits as the first; 0: not known
+  base::WallMicros at = 0;               // when it was so
 };
 
 JobSnapshot Snapshot(const Coordinator& coordinator, store::StoredJob stored);

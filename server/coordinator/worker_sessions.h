@@ -26,7 +26,12 @@ class WorkerSessions {
     std::map<job::RankKey, int64_t> log_acks;  // stored and not yet said
     std::set<job::RankKey> stalled_logs;       // to be told again
     // Of ranks that it sent logs of.
-    enum class Logs { kForeign, kKept, kRemoved };  // not its to speak of; or of a job without any
+    enum class Logs {
+      kForeign,  // not its to speak of
+      kUnknown,  // of a job that the site does not know, or no more
+      kKept,
+      kRemoved,  // of a job that has none any more
+    };
     std::map<job::RankKey, Logs> logs;
   };
 

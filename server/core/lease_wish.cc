@@ -393,8 +393,9 @@ base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease,
                                                   UtcText(lease.row.end) + ": make another"};
   }
   const std::string& user = lease.row.user;
-  if (more_us <= 0 || more_us > LongestLeaseUs(state, user))
-    return CheckLength(state, user, std::max<int64_t>(0, more_us)).error();
+  if (more_us <= 0)
+    return InvalidLease("an extension of 0 s: expected a later end, by 1 s or more");
+  if (more_us > LongestLeaseUs(state, user)) return CheckLength(state, user, more_us).error();
   const base::WallMicros end = lease.row.end + more_us;
   if (base::Status length = CheckLength(state, user, end - lease.row.start); !length)
     return length.error();

@@ -360,8 +360,7 @@ std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas
   text += ", " + AboutMinutes(*start - now.steady) + " more";
   const int64_t minutes = MinutesWithin(state.options, quotas.RoomFor(job).value_or(0));
   if (minutes == 0) return text;
-  return text + "; a time limit of at most " + std::to_string(minutes) +
-         " min would let it go before";
+  return text + "; a time limit of at most " + WholeMinutes(minutes) + " would let it go before";
 }
 
 }  // namespace trainctl::core

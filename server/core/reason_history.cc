@@ -13,19 +13,22 @@ namespace {
 constexpr int64_t kEvery = 60'000'000;
 constexpr size_t kJobs = 16;     // asked at once
 constexpr size_t kReasons = 16;  // kept of each
+constexpr std::string_view kUnits[] = {" min", " s", " h ", " d "};
 
-// Without how long things take: "about 12 min", "less than a minute", "at most 29 min", "20 s".
+// Without how long things take: "about 12 min", "less than a minute", "at most 2 d 5 h", "20 s".
 std::string WithoutTimes(std::string_view text) {
   std::string rest;
   while (!text.empty()) {
     const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     const std::string_view behind = text.substr(digits);
-    const bool is_time = behind.starts_with(" min") || behind.starts_with(" s");
+    const bool is_time = std::ranges::any_of(
+        kUnits, [&](std::string_view unit) { return behind.starts_with(unit); });
     if (digits > 0 && !is_time) rest += text.substr(0, digits);
     if (digits == 0) rest += text.front();
     text.remove_prefix(std::max<size_t>(digits, 1));
   }
-  for (const std::string_view phrase : {"about  min", "less than a minute", ",  more", ",  left"}) {
+  for (const std::string_view phrase :
+       {"about  h  min", "about  d  h", "about  min", "less than a minute", ",  more", ",  left"}) {
     for (size_t at = rest.find(phrase); at != std::string::npos; at = rest.find(phrase))
       rest.erase(at, phrase.size());
   }

@@ -98,15 +98,18 @@ int64_t MinutesWithin(const Options& options, int64_t room) {
   return std::max<int64_t>(0, (room - options.stop_grace_us) / kMicrosPerMinute);
 }
 
-std::string AboutMinutes(int64_t micros) {
+std::string WholeMinutes(int64_t minutes) {
   constexpr int64_t kMostMinutes = 119, kMostHours = 47;
-  if (micros < kMicrosPerMinute) return "less than a minute";
   const auto of = [](int64_t count, const char* unit) { return std::to_string(count) + unit; };
-  const int64_t minutes = (micros + kMicrosPerMinute / 2) / kMicrosPerMinute;
-  if (minutes <= kMostMinutes) return "about " + of(minutes, " min");
+  if (minutes <= kMostMinutes) return of(minutes, " min");
   const int64_t hours = minutes / 60;
-  if (hours <= kMostHours) return "about " + of(hours, " h ") + of(minutes % 60, " min");
-  return "about " + of(hours / 24, " d ") + of(hours % 24, " h");
+  if (hours <= kMostHours) return of(hours, " h ") + of(minutes % 60, " min");
+  return of(hours / 24, " d ") + of(hours % 24, " h");
+}
+
+std::string AboutMinutes(int64_t micros) {
+  if (micros < kMicrosPerMinute) return "less than a minute";
+  return "about " + WholeMinutes((micros + kMicrosPerMinute / 2) / kMicrosPerMinute);
 }
 
 std::optional<int64_t> LongestRun(const Options& options, const Job& job) {

@@ -23,7 +23,9 @@ inline bool FitsIn(std::optional<int64_t> room, std::optional<int64_t> length) {
 // A job with a time limit of at most so many minutes ends within that time.
 int64_t MinutesWithin(const Options& options, int64_t room);
 
-// "about 12 min", "about 3 h 5 min", "about 4 d 17 h", "less than a minute".
+// "12 min", "3 h 5 min", "4 d 17 h": never more than that.
+std::string WholeMinutes(int64_t minutes);
+// "about 12 min", "less than a minute".
 std::string AboutMinutes(int64_t micros);
 
 // How long a waiting job would hold devices at most, in microseconds. That is its time limit with

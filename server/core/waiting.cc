@@ -77,7 +77,7 @@ std::string LinkedShortage(const State& state, const Job& job, const std::string
 // Why no class will ever do for the job as the site is.
 std::string WhyUnplaceable(const State& state, const Job& job) {
   const job::JobSpec& spec = job.row.spec;
-  if (state.workers.empty()) return "no worker has registered yet";
+  if (state.workers.empty()) return "no worker is registered";
   const Lease* lease = FindLease(state, job.lease);
   const std::string whole = lease == nullptr ? "the site" : LeaseText(lease->row);
   std::string reason;
@@ -148,8 +148,7 @@ std::string BehindWhom(const State& state, const Job& job, const Ahead& ahead, c
   if (could_pass && !job.row.spec.exclusive) text += WhoseEndIsNotKnown(state, blocker);
   const int64_t minutes = MinutesThatPass(state, job, ahead, now);
   if (minutes == 0) return text;
-  return text + "; a time limit of at most " + std::to_string(minutes) +
-         " min would let it start before";
+  return text + "; a time limit of at most " + WholeMinutes(minutes) + " would let it start before";
 }
 
 // Whether the job could use a device of these workers, which are a host's.
@@ -287,7 +286,7 @@ std::string WhoLeased(const State& state, const Job& job, ClassId id, const Now&
 std::string WhatFitsBefore(const State& state, const Job& job, const Ahead& ahead, const Now& now) {
   const int64_t minutes = MinutesThatPass(state, job, ahead, now);
   if (minutes == 0) return "";
-  return "; a time limit of at most " + std::to_string(minutes) + " min would let it start now";
+  return "; a time limit of at most " + WholeMinutes(minutes) + " would let it start now";
 }
 
 // Why too few devices are left though none is in use: they are leased, or drained.

@@ -24,6 +24,7 @@ class MeteredStore : public store::Store {
   base::Result<store::ThinningPiece> ThinPoints(const store::ThinningWish& wish) override {
     return store_->ThinPoints(wish);
   }
+  base::Status CheckInPlace() override { return store_->CheckInPlace(); }
   base::Result<core::StoredState> LoadState() override { return store_->LoadState(); }
 
  private:

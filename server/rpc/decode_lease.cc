@@ -19,7 +19,7 @@ base::Status CheckNotNegative(const std::string& field, int64_t value) {
 base::Status CheckSeconds(const std::string& field, int64_t seconds) {
   if (base::Status status = CheckNotNegative(field, seconds); !status) return status;
   if (seconds <= kMostLeaseSeconds) return base::Ok{};
-  return Invalid(field + ": " + base::FormatDuration(seconds) + ": expected at most " +
+  return Invalid("a lease for " + base::FormatDuration(seconds) + ": expected at most " +
                  base::FormatDuration(kMostLeaseSeconds));
 }
 

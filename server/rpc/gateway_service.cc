@@ -7,21 +7,27 @@
 namespace trainctl::rpc {
 namespace {
 
-// A join token is used up before the certificate is told: who loses the answer needs another.
-base::Result<std::string> CertifyOnce(auth::SiteKeys* keys, const Permit& permit,
-                                      const std::string& request) {
+base::Error UsedUp() {
+  return {base::Code::kDenied, "this join token was used already, or was revoked"};
+}
+
+base::Result<std::string> CertifyFor(auth::SiteKeys* keys, const Permit& permit,
+                                     const std::string& request) {
   const auth::Caller& caller = permit.caller;
   if (keys == nullptr || caller.host.empty()) {
     return base::Error{base::Code::kConflict,
                        "certificates are for workers that come over TLS: this one needs none"};
   }
   if (const base::Status holds = permit.StillHolds(); !holds) return holds.error();
-  auto certificate = keys->CertifyWorker(caller.host, request);
-  if (!certificate || caller.joins == 0) return certificate;
-  const base::Status used = keys->tokens().Revoke(caller.joins);
-  if (used) return certificate;
-  if (used.error().code != base::Code::kNotFound) return used.error();
-  return base::Error{base::Code::kDenied, "this join token was used already, or was revoked"};
+  if (caller.joins != 0 && !keys->tokens().Check(caller.joins)) return UsedUp();
+  return keys->CertifyWorker(caller.host, request);
+}
+
+// It is used up before the certificate is told: who loses the answer needs another.
+base::Status UseUp(auth::SiteKeys& keys, int64_t join_token) {
+  base::Status used = join_token == 0 ? base::Ok{} : keys.tokens().Revoke(join_token);
+  if (used || used.error().code != base::Code::kNotFound) return used;
+  return UsedUp();
 }
 
 }  // namespace
@@ -54,10 +60,13 @@ void GatewayService::Certify(UnaryCall& call, const v1::CertifyRequest* request,
   AskLoop<std::string>(
       {call}, [=] { return base::Result<std::string>(request->certificate_request()); },
       [this](const Permit& permit, const std::string& asked, auto answer) {
-        auto certificate = CertifyOnce(backend_.keys, permit, asked);
-        if (certificate)
-          backend_.coordinator.RecordChange(permit.caller, "certify", permit.caller.host);
-        answer(std::move(certificate));
+        auto certificate = CertifyFor(backend_.keys, permit, asked);
+        if (!certificate) return answer(certificate.error());
+        const auto tell = [this, permit, answer, text = *certificate](const base::Status& stored) {
+          const base::Status used = stored ? UseUp(*backend_.keys, permit.caller.joins) : stored;
+          answer(used ? base::Result<std::string>(text) : used.error());
+        };
+        backend_.coordinator.RecordChange(permit.caller, "certify", permit.caller.host, tell);
       },
       [response](std::string certificate) { response->set_certificate(std::move(certificate)); });
 }

@@ -12,7 +12,7 @@ std::string_view NameOf(base::Code code) {
     case base::Code::kInvalid: return "invalid";
     case base::Code::kNotFound: return "not found";
     case base::Code::kUnavailable: return "unavailable";
-    case base::Code::kExhausted: return "a bound was met";
+    case base::Code::kExhausted: return "no room: a bound was met, or a disk is full";
     case base::Code::kConflict: return "the state does not allow it";
     case base::Code::kDenied: return "denied";
     case base::Code::kIo:

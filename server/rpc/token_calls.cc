@@ -1,5 +1,7 @@
 // By what they come who come over TLS: tokens are made, listed and revoked, certificates revoked,
 // and browsers let in.
+#include <algorithm>
+
 #include "server/rpc/coordinator_service.h"
 #include "server/rpc/unary_call.h"
 
@@ -61,9 +63,14 @@ void CoordinatorService::CreateToken(UnaryCall& call, const v1::CreateTokenReque
                                            .seconds = request->seconds(),
                                            .scope = request->scope(),
                                            .most = permit.caller.scopes});
-        if (made)
-          backend_.coordinator.RecordChange(permit.caller, "create-token", SubjectOf(made->token));
-        answer(std::move(made));
+        if (!made) return answer(made.error());
+        const auto stored = [keys, made = *made, answer](const base::Status& status) {
+          if (status) return answer(made);
+          const base::Status undone = keys->tokens().Revoke(made.token.id);
+          answer(undone ? status.error() : undone.error());  // its text is told to nobody
+        };
+        backend_.coordinator.RecordChange(permit.caller, "create-token", SubjectOf(made->token),
+                                          stored);
       },
       [response](const auth::NewToken& made) {
         *response->mutable_token() = EncodeToken(made.token);
@@ -87,12 +94,16 @@ void CoordinatorService::RevokeToken(UnaryCall& call, const v1::RevokeTokenReque
   AskLoop<base::Ok>(
       {call, std::to_string(request->id())}, [this] { return NeedKeys(backend_.keys); },
       [this, id = request->id()](const Permit& permit, auth::SiteKeys* keys, auto answer) {
-        const base::Status revoked = keys->tokens().Revoke(id);
-        if (revoked) {
-          backend_.coordinator.RecordChange(permit.caller, "revoke-token", std::to_string(id));
-          backend_.client_streams.EndOf(id, keys->tokens().Check(id).error());
-        }
-        answer(revoked);
+        const auto revoke = [this, id, keys, answer](const base::Status& stored) {
+          const base::Status revoked = stored ? keys->tokens().Revoke(id) : stored;
+          if (revoked) backend_.client_streams.EndOf(id, keys->tokens().Check(id).error());
+          answer(revoked);
+        };
+        const std::vector<auth::Token> tokens = keys->tokens().List();
+        if (std::ranges::find(tokens, id, &auth::Token::id) == tokens.end())
+          return revoke(base::Ok{});  // which says so
+        backend_.coordinator.RecordChange(permit.caller, "revoke-token", std::to_string(id),
+                                          revoke);
       },
       [](base::Ok) {});
 }
@@ -102,13 +113,17 @@ void CoordinatorService::RevokeHost(UnaryCall& call, const v1::RevokeHostRequest
   AskLoop<int64_t>(
       {call, request->host()}, [this] { return NeedKeys(backend_.keys); },
       [this, request, response](const Permit& permit, auth::SiteKeys* keys, auto answer) {
-        const std::string& host = request->host();
-        const base::Status revoked = keys->RevokeHost(host);
-        if (!revoked) return answer(revoked.error());
-        backend_.coordinator.RecordChange(permit.caller, "revoke-host", host);
-        response->set_known(backend_.coordinator.state().hosts.contains(host));
-        answer(backend_.worker_streams.EndOfUser(auth::WorkersOf(host),
-                                                 keys->CheckUnrevoked(host, 0).error()));
+        const auto revoke = [=, this](const base::Status& stored) {
+          const std::string& host = request->host();
+          const base::Status revoked = stored ? keys->RevokeHost(host) : stored;
+          if (!revoked) return answer(revoked.error());
+          response->set_known(backend_.coordinator.state().hosts.contains(host));
+          answer(backend_.worker_streams.EndOfUser(auth::WorkersOf(host),
+                                                   keys->CheckUnrevoked(host, 0).error()));
+        };
+        const base::Status named = auth::SiteKeys::CheckHostName(request->host());
+        if (!named) return answer(named.error());
+        backend_.coordinator.RecordChange(permit.caller, "revoke-host", request->host(), revoke);
       },
       [response](int64_t streams) { response->set_streams(streams); });
 }

@@ -15,6 +15,7 @@
 #include "common/base/file.h"
 #include "common/base/regular_file.h"
 #include "server/core/restore.h"
+#include "server/store/commit_count.h"
 #include "server/store/copy_database.h"
 #include "server/store/database.h"
 #include "server/store/file_system.h"
@@ -226,6 +227,7 @@ base::Result<Restored> RestoreBackup(const Restoration& wish) {
   if (const base::Status free = CheckNoDatabase(path); !free) return free.error();
   RemoveWithLogs(partial);
   auto restored = CopyAndChange(wish, partial);
+  unlink(CommitsPath(path).c_str());  // of the database that was there
   base::Status named = restored ? RenameNew(partial, path) : base::Status(restored.error());
   if (named) return restored;
   RemoveWithLogs(partial);

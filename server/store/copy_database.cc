@@ -44,7 +44,10 @@ base::Status CopyDatabase(Database& from, const std::string& to) {
     statement.Run();
   }
   base::Status written = from.TakeStatus();
-  if (!written) {
+  if (!written && written.error().code == base::Code::kExhausted) {  // what is read needs no room
+    written = base::Error{base::Code::kExhausted, "no copy was written to " + to +
+                                                      ": its disk is full: free some space there"};
+  } else if (!written) {
     written = base::Error{written.error().code,
                           "no copy was written to " + to + ": " + written.error().message};
   } else {

@@ -89,6 +89,10 @@ void Database::Execute(const std::string& sql) {
   if (ok()) Note(sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr));
 }
 
+void Database::KeepLog() {
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
 int64_t Database::Changes() const { return sqlite3_changes64(handle_); }
 
 Statement& Database::Prepared(std::string_view sql) {

@@ -34,6 +34,9 @@ class Database {
   // The statement of that text, prepared once and ready for its values.
   Statement& Prepared(std::string_view sql);
 
+  // The log beside the file stays as the connection closes: it may be another's.
+  void KeepLog();
+
   // Rows that the last statement changed.
   int64_t Changes() const;
 

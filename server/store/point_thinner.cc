@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kStretches = 250;        // of a series
 constexpr int64_t kPointsAtOnce = 10'000;  // looked at in one piece
 constexpr int64_t kJobsAtOnce = 1'000;     // looked at in one piece
-constexpr std::string_view kThinned =
+constexpr std::string_view kThinnedText =
     "its metric points were thinned by this site's policy: curves keep their shape, what compare "
     "shows is as before";
 
@@ -136,7 +136,7 @@ bool PointThinner::SayThinned(const ThinningWish& wish) {
   Statement& event = database_.Prepared(
       "INSERT INTO events (job, at, text) SELECT ?1, ?2, ?3 "
       "WHERE NOT EXISTS (SELECT 1 FROM events WHERE job = ?1 AND text = ?3)");
-  event.Put(job_->id.value, wish.now, kThinned);
+  event.Put(job_->id.value, wish.now, kThinnedText);
   event.Run();
   return database_.Changes() > 0;
 }

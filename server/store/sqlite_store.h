@@ -32,8 +32,8 @@ enum class Place { kLocal, kAnywhere };
 enum class Site { kMayBeNew, kGoesOn };
 
 // The database, made where it is missing (the folder too). kConflict: another coordinator has it,
-// with its pid, or it has lost its tables. kInvalid: a network file system, or a file of a newer
-// version. kExhausted, kIo as Store (a damaged file, too).
+// with its pid, or it has lost its tables, or commits. kInvalid: a network file system, or a file
+// of a newer version. kExhausted, kIo as Store (a damaged file, too).
 base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& directory,
                                                      Place place = Place::kLocal,
                                                      Site site = Site::kMayBeNew);

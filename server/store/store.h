@@ -72,6 +72,10 @@ class Store {
   // Does a piece of what point_thinner.h says, in some milliseconds. Each job is thinned once.
   virtual base::Result<ThinningPiece> ThinPoints(const ThinningWish& wish) = 0;
 
+  // Whether what is stored lies where the next start looks for it. kIo: it was moved away, or
+  // replaced; Apply refuses then, too.
+  virtual base::Status CheckInPlace() = 0;
+
   // What core::Restore wants.
   virtual base::Result<core::StoredState> LoadState() = 0;
 };

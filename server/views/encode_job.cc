@@ -90,6 +90,7 @@ v1::JobView EncodeJob(const coordinator::JobSnapshot& snapshot) {
   view.set_remaining_seconds(snapshot.remaining_seconds);
   for (const auto& [key, value] : row.spec.tags) view.add_tags(key + "=" + value);
   view.set_predicted_start(snapshot.predicted_start);
+  view.set_told_at(snapshot.at);
   if (job::WritesOutput(row.spec)) view.set_output_dir(job::NormalFolder(*row.spec.output.dir));
   return view;
 }

@@ -371,7 +371,7 @@ void Api::MetricList(const Request&, Answer answer) { answer(Document(MetricsDoc
 void Api::Page(const Request& request, Answer answer) { answer(PageOf(request.target.path)); }
 
 void Api::SignIn(const Request& request, Answer answer) {
-  answer(parts_.door->SignIn(request.caller));
+  parts_.door->SignIn(request.caller, std::move(answer));
 }
 
 void Api::SignOut(const Request& request, Answer answer) {

@@ -82,18 +82,24 @@ base::Result<auth::Caller> Door::ByCookie(std::string_view cookies) const {
                      "program brings a token (Authorization: Bearer)"};
 }
 
-Response Door::SignIn(const auth::Caller& caller) {
+void Door::SignIn(const auth::Caller& caller, std::function<void(Response)> answer) {
   const auto text = parts_.sign_ins.Begin(caller);
   if (!text) {
     TellRefusal(caller, text.error());
-    return ErrorResponse(text.error());
+    return answer(ErrorResponse(text.error()));
   }
-  parts_.loop.Dispatch([&coordinator = parts_.coordinator, caller] {
-    coordinator.RecordChange(caller, Change(), std::string(kSubject));
+  const auto stored = [this, caller, answer, text = *text](const base::Status& status) {
+    if (!status) {
+      if (const auto begun = parts_.sign_ins.Find(text)) parts_.sign_ins.End(begun->session);
+      return answer(ErrorResponse(status.error()));
+    }
+    Response response = ToldUser({{"user", caller.name}});
+    response.cookie = CookieText(cookie_, text, auth::SignIns::kSessionSeconds);
+    answer(std::move(response));
+  };
+  parts_.loop.Dispatch([this, caller, stored] {
+    parts_.coordinator.RecordChange(caller, Change(), std::string(kSubject), stored);
   });
-  Response response = ToldUser({{"user", caller.name}});
-  response.cookie = CookieText(cookie_, *text, auth::SignIns::kSessionSeconds);
-  return response;
 }
 
 Response Door::SignOut(const auth::Caller& caller) {

@@ -8,6 +8,7 @@
 // it. What is said in vain counts against the address it came from, and is audited. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,8 +53,9 @@ class Door {
     return parts_.sign_ins.StillHolds(caller);
   }
 
-  // Begins a session of the request's caller; the answer has its cookie.
-  Response SignIn(const auth::Caller& caller);
+  // Begins a session of the request's caller; the answer has its cookie. It is answered, maybe on
+  // the loop's thread, once the audit log has it.
+  void SignIn(const auth::Caller& caller, std::function<void(Response)> answer);
   // Ends the caller's session, if it has one.
   Response SignOut(const auth::Caller& caller);
   // To the audit log: somebody was not let in.

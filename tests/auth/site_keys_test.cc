@@ -125,6 +125,8 @@ TEST_F(SiteKeysTest, AWorkersCertificateIsForAWeekOfTheClock) {
   EXPECT_EQ(facts.name, "gpu-1");
   EXPECT_EQ(facts.validity.until / 1'000'000,
             clock_.Wall() / 1'000'000 + SiteKeys::kWorkerCertificateSeconds);
+  EXPECT_EQ(facts.validity.from / 1'000'000, clock_.Wall() / 1'000'000 - 12 * 3600)
+      << "for hosts whose clock is behind, by a zone of time";
 }
 
 class RevokedHostTest : public SiteKeysTest {

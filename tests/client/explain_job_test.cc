@@ -73,6 +73,14 @@ TEST_F(ExplainJobTest, OfAWaitingJobItSaysWhoHasWhatAndWhatWouldHelp) {
   EXPECT_EQ(wait["more"], 5);
 }
 
+TEST_F(ExplainJobTest, AJobThatHasRunInBetweenWaitsSinceThatEnded) {
+  v1::AttemptView& preempted = *AddWaiting().add_attempts();
+  preempted.set_started_at(910 * kSecond);
+  preempted.set_ended_at(985 * kSecond);
+  const std::string text = Trainctl({"explain", "j3"}).out;
+  EXPECT_NE(text.find("waits     0:15, since "), std::string::npos) << text;
+}
+
 TEST_F(ExplainJobTest, AStartThatIsNotKnownIsSaidAndWhatIsNotKeptOfWhyItWaited) {
   v1::JobDetail& detail = AddWaiting();
   EXPECT_EQ(Trainctl({"explain", "j3"}).out.find("starts"), std::string::npos);

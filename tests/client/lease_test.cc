@@ -49,6 +49,19 @@ TEST_F(LeaseTest, WhatIsNoTimeIsRefused) {
     EXPECT_FALSE(ParseCalendarTime(text)) << text;
 }
 
+TEST_F(LeaseTest, ATimeThatComesNotOrTwiceAsClocksAreSetIsRefusedWithWhy) {
+  zone_.Set("CET-1CEST,M3.5.0,M10.5.0/3");
+  EXPECT_EQ(ParseCalendarTime("2027-03-28 02:30").error().message,
+            "'2027-03-28 02:30' is no time here: the clocks are set forward over it that day");
+  EXPECT_EQ(
+      ParseCalendarTime("2027-10-31 02:30").error().message,
+      "'2027-10-31 02:30' comes twice here, as the clocks are set back: say '2027-10-31 00:30 "
+      "UTC' or '2027-10-31 01:30 UTC'");
+  EXPECT_EQ(LocalTime(*ParseCalendarTime("2027-10-31 01:30")), "2027-10-31 01:30 CEST");
+  EXPECT_EQ(LocalTime(*ParseCalendarTime("2027-10-31 03:30")), "2027-10-31 03:30 CET");
+  EXPECT_EQ(LocalTime(*ParseCalendarTime("2027-10-31 01:30 UTC")), "2027-10-31 02:30 CET");
+}
+
 TEST_F(LeaseTest, WhereThereAreNoneItIsSaid) {
   EXPECT_EQ(Trainctl({"lease", "ls"}).out, "no leases\n");
   EXPECT_EQ(Trainctl({"lease", "calendar"}).out, "no leases\n");

@@ -13,6 +13,7 @@ import time
 import unittest
 
 from cluster import BIN, ClusterTest, Patience, endless_job, tiny_job
+from small_disk import fill, small_disk
 
 POINTS = 600_000  # so many are written for a moment, on any disk
 
@@ -125,6 +126,35 @@ class Backup(Patience, unittest.TestCase):
         points = self.trainctl("metrics", "j1", "-o", "csv").count("\n")
         self.assertGreaterEqual(points, POINTS)
         self.assertEqual(self.submit(), f"j{following}")
+
+    def test_without_its_log_a_site_that_was_killed_does_not_start(self):
+        self.start()
+        self.submit()
+        self.stop(signal.SIGKILL)
+        log = self.dir / "site/coordinator.db-wal"
+        kept = log.read_bytes()
+        log.unlink()
+        start = [BIN / "traincoordinator", "--dir", self.dir / "site", "--listen", "127.0.0.1:0"]
+        told = subprocess.run(start, capture_output=True, text=True, timeout=20)
+        self.assertEqual(told.returncode, 1)
+        self.assertRegex(told.stderr, r"coordinator.db lacks the last \d+ commits of this site")
+        log.write_bytes(kept)
+        self.start()
+        (job,) = json.loads(self.trainctl("status", "-o", "json"))["jobs"]
+        self.assertEqual(job["id"], "j1")
+
+    def test_of_a_full_disk_it_is_said_which(self):
+        disk = self.dir / "disk"
+        small_disk(self, disk, mebibytes=1)
+        fill(disk)
+        self.start()
+        self.submit()
+        with self.popen("admin", "backup", disk / "copy.db") as client:
+            _, err = client.communicate(timeout=120)
+        self.assertEqual(client.returncode, 1, err)
+        self.assertIn(f"{disk}/copy.db.partial: its disk is full", err)
+        self.assertNotIn("coordinator.db", err)
+        self.assertFalse((disk / "copy.db.partial").exists())
 
     def test_a_kill_in_the_middle_leaves_no_backup_and_a_whole_site(self):
         self.fill()

@@ -22,6 +22,22 @@ grpc::Status BackUp(TestSite& site, const std::string& path, v1::BackupResponse*
   return site.Call(&Stub::Backup, request, response);
 }
 
+TEST(Backup, IsNoneOfADatabaseThatWasMovedAwayOrReplaced) {
+  TestSite site;
+  const std::string database = site.directory() + "/coordinator.db";
+  const std::string file = site.directory() + "/copy.db";
+  v1::BackupResponse response;
+  std::filesystem::rename(database, database + ".kept");
+  for (const char* why : {"was moved away or removed", "was replaced"}) {
+    const grpc::Status made = BackUp(site, file, &response);
+    EXPECT_NE(made.error_message().find(why), std::string::npos) << made.error_message();
+    std::filesystem::copy_file(database + ".kept", database,
+                               std::filesystem::copy_options::skip_existing);
+  }
+  std::filesystem::rename(database + ".kept", database);
+  EXPECT_TRUE(BackUp(site, file, &response).ok());
+}
+
 TEST(Backup, IsWrittenWhileJobsAreSubmittedAndAudited) {
   TestSite site;
   const TemporaryFolder folder;

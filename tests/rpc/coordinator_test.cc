@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <thread>
 
@@ -38,6 +39,19 @@ TEST_F(CoordinatorTest, WhatTheDiskRefusesIsAcceptedByNobody) {
   loop_.Call([&] { EXPECT_EQ(coordinator_.state().jobs.size(), 1u); });
 }
 
+TEST_F(CoordinatorTest, WhatTheDiskRefusesIsSeenByNobodyWhoAsksBehindTheRefusal) {
+  Join(channel_);
+  ASSERT_TRUE(Submit("r1").ok());
+  std::promise<bool> drained;
+  loop_.Call([&] {
+    store_.is_full = true;
+    coordinator_.DrainDevices("a/0", "", Ops(),
+                              [&](const auto& answer) { drained.set_value(answer.ok()); });
+  });
+  EXPECT_FALSE(drained.get_future().get());
+  loop_.Call([&] { EXPECT_TRUE(coordinator_.state().drains.empty()); });
+}
+
 TEST_F(CoordinatorTest, JobsOfBeforeTheFullDiskAreStillThereAfterIt) {
   ASSERT_TRUE(Submit("r1").ok());
   loop_.Call([&] { store_.is_full = true; });
@@ -47,6 +61,61 @@ TEST_F(CoordinatorTest, JobsOfBeforeTheFullDiskAreStillThereAfterIt) {
   Join(channel_);
   ASSERT_TRUE(Submit("r3").ok());  // its commit comes behind the worker's
   loop_.Call([&] { EXPECT_EQ(channel_.Count<core::StartRank>(), 1); });
+}
+
+// As after a restore: its worker keeps the rank's folder until all of its log is taken.
+TEST_F(CoordinatorTest, ALogOfAJobThatTheSiteDoesNotKnowIsTakenAndForgotten) {
+  ASSERT_TRUE(Submit("r1").ok());
+  const job::RankKey known{{1}, 9, 0}, unknown{{7}, 1, 0};
+  Join(channel_, {{.key = known}, {.key = unknown}});
+  loop_.Call([&] {
+    for (const job::RankKey& key : {known, unknown})
+      coordinator_.WorkerLogged(channel_, "a/0", {key, 0, 0, "a line\n"});
+  });
+  const auto acks = [&] {
+    std::vector<std::string> told;
+    loop_.Call([&] {
+      for (const WorkerCommand& command : channel_.sent) {
+        const auto* stored = std::get_if<LogStored>(&command);
+        if (stored != nullptr)
+          told.push_back(job::ToString(stored->key) + " to " + std::to_string(stored->offset));
+      }
+    });
+    return told;
+  };
+  const auto deadline = std::chrono::steady_clock::now() + rpc_test::kDeadline;
+  while (acks().empty() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(acks(), (std::vector{job::ToString(unknown) + " to 7"}))
+      << "what a job has that is known is not lost";
+  loop_.Call([&] { EXPECT_FALSE(*logs_.Has({7})); });
+}
+
+// Idle or not: what is stored must lie where the next start looks for it.
+TEST_F(CoordinatorTest, NothingIsAcceptedWhileItsDatabaseIsMovedAwayOrReplaced) {
+  ASSERT_TRUE(Submit("r1").ok());
+  const auto trouble = [&] {
+    std::string text;
+    loop_.Call([&] { text = coordinator_.store_trouble(); });
+    return text;
+  };
+  for (const char* suffix : {"", "-wal"}) {
+    const std::string file = store::DatabasePath(folder_.path()) + suffix, kept = file + ".kept";
+    const std::string request = std::string("of") + suffix;
+    std::filesystem::rename(file, kept);
+    const auto deadline = std::chrono::steady_clock::now() + rpc_test::kDeadline;
+    while (trouble().empty() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
+    EXPECT_THAT(trouble(), testing::HasSubstr(file + " was moved away or removed"));
+    EXPECT_FALSE(Submit(request).ok());
+    std::ofstream(file) << "another";
+    const auto refused = Submit(request);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().message, testing::HasSubstr(file + " was replaced"));
+    loop_.Call([&] { EXPECT_FALSE(coordinator_.CheckStore()); });
+    std::filesystem::rename(kept, file);
+    EXPECT_TRUE(Submit(request).ok());
+    EXPECT_EQ(trouble(), "");
+  }
 }
 
 TEST_F(CoordinatorTest, FilesStayWhereNobodyCanStoreWhoRemovesThem) {

@@ -21,6 +21,7 @@ class FlakyStore : public store::Store {
     if (is_full) return base::Error{base::Code::kExhausted, "the disk is full"};
     return inner_.ThinPoints(wish);
   }
+  base::Status CheckInPlace() override { return inner_.CheckInPlace(); }
   base::Result<core::StoredState> LoadState() override { return inner_.LoadState(); }
 
   bool is_full = false;

@@ -34,6 +34,7 @@ TEST(JobLife, FromSubmitToSuccess) {
       site.WaitFor(job, [](const v1::JobView& view) { return view.step() == 1; });
   EXPECT_EQ(running.state(), "RUNNING");
   EXPECT_EQ(running.steps(), 2);
+  EXPECT_GE(running.told_at(), running.started_at());
   EXPECT_EQ(running.loss(), 3.5);
 
   worker.Report(rank, job::RankMetrics{{Loss(0, 4.0), Loss(1, 3.5)}});

@@ -61,6 +61,7 @@ class TlsSite {
     return clock;
   }
 
+  std::string database() const { return folder_.path() + "/site/coordinator.db"; }
   const std::string& folder() const { return folder_.path(); }
   std::string keys() const { return folder_.path() + "/keys"; }
   std::string ca() const { return keys() + "/ca.pem"; }

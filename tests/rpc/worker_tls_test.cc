@@ -218,6 +218,8 @@ TEST_F(WorkerTlsTest, ACertificateIsRenewedWithItsOwnKeyPastHalfOfItsLife) {
     return end;
   };
   const auto age = [&](int64_t days) { return agent::AgeOf(before, LaterClock(days).Wall()); };
+  EXPECT_EQ(age(-1), agent::CertificateAge::kUnborn);
+  EXPECT_EQ(age(0), agent::CertificateAge::kYoung);
   EXPECT_EQ(age(3), agent::CertificateAge::kYoung);
   EXPECT_EQ(age(4), agent::CertificateAge::kOld);
   EXPECT_EQ(age(6), agent::CertificateAge::kOld);
@@ -231,6 +233,29 @@ TEST_F(WorkerTlsTest, ACertificateIsRenewedWithItsOwnKeyPastHalfOfItsLife) {
   const base::Status late = renew(8);
   ASSERT_FALSE(late.ok());
   EXPECT_NE(late.error().message.find("it has expired: trainworker join"), std::string::npos);
+  const base::Status early = renew(-1);
+  ASSERT_FALSE(early.ok());
+  EXPECT_NE(early.error().message.find("not valid yet: set the clock"), std::string::npos);
+  EXPECT_NE(early.error().message.find("trainworker join"), std::string::npos);
+}
+
+// The coordinator's clock is a day ahead: what it certifies is good only then.
+TEST_F(WorkerTlsTest, ACertificateThatIsNotValidYetTakesTheOlderOnesPlaceNowhere) {
+  ASSERT_TRUE(Join(JoinToken("a")).ok());
+  const std::string before = Certificate();
+  boost::asio::io_context io;
+  const LaterClock clock(4);
+  agent::Renewal renewal(io, clock,
+                         {.keys = keys_, .read_address = [&] { return site_.address(); }});
+  std::optional<base::Status> end;
+  renewal.on_end = [&](const base::Status& status) { end = status; };
+  site_.Advance(5);
+  renewal.Start();
+  while (!end) io.run_one();
+  ASSERT_FALSE(end->ok());
+  EXPECT_NE(end->error().message.find("the new one is not valid yet"), std::string::npos)
+      << end->error().message;
+  EXPECT_EQ(Certificate(), before);
 }
 
 TEST_F(WorkerTlsTest, ARenewalThatANewKeyOfTheHostOvertakesIsDropped) {

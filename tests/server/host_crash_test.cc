@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/store/commit_count.h"
 #include "server/store/sqlite_store.h"
 #include "tests/sanitized.h"
 #include "tests/server/crashing_disk.h"
@@ -36,6 +37,7 @@ class HostCrash : public testing::Test {
     fs::create_directory(folder);
     const uint64_t percent_kept = random_() % 3 * 50;  // nothing that was not synced, half, all
     disk_.CrashInto(Live(), folder, percent_kept, random_);
+    fs::copy_file(CommitsPath(DatabasePath(Live())), CommitsPath(DatabasePath(folder)));
     crashes_.push_back(folder);
   }
 

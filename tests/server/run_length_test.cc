@@ -16,6 +16,13 @@ Job Predicted(double seconds) {
   return job;
 }
 
+TEST(RunLength, IsSaidInUnitsOfItsSize) {
+  EXPECT_EQ(WholeMinutes(119), "119 min");
+  EXPECT_EQ(WholeMinutes(1'568), "26 h 8 min");
+  EXPECT_EQ(WholeMinutes(48 * 60 + 59), "2 d 0 h");
+  EXPECT_EQ(AboutMinutes(1'568 * kMinute), "about 26 h 8 min");
+}
+
 TEST(RunLength, OfAPredictionHasAMarginAndIsOfWholeMinutes) {
   EXPECT_EQ(LongestRun(Options(), Job()), std::nullopt);
   EXPECT_EQ(LongestRun(Options(), Predicted(120)), 3 * kMinute);

@@ -6,6 +6,9 @@
 #include <string>
 
 #include "common/base/file.h"
+#include "server/store/backup.h"
+#include "server/store/commit_count.h"
+#include "server/store/database.h"
 #include "server/store/sqlite_store.h"
 #include "server/store/write_ahead_log.h"
 #include "tests/server/sample_rows.h"
@@ -25,7 +28,7 @@ class WriteAheadLogTest : public testing::Test {
     auto store = OpenSqliteStore(site.path()).value();
     for (int job = 1; job <= kJobs; ++job)
       EXPECT_TRUE(store->Apply(SubmitBatch(job, "job " + std::to_string(job))).ok());
-    for (const char* suffix : {"", "-wal"})
+    for (const char* suffix : {"", "-wal", "-commits"})
       std::filesystem::copy_file(site.database() + suffix, crashed_.database() + suffix);
     log_ = base::ReadFile(path(), 64 << 20).value();
   }
@@ -38,6 +41,10 @@ class WriteAheadLogTest : public testing::Test {
     std::string log = log_;
     log.at(at) = static_cast<char>(log.at(at) ^ 1);
     Write(log);
+  }
+  // Of the last commit.
+  void NobodyWasTold() const {
+    std::ofstream(CommitsPath(crashed_.database())) << "000000000" << kJobs - 1 << "\n";
   }
   // How many jobs a coordinator finds there.
   size_t JobsOfStart() const {
@@ -74,11 +81,13 @@ TEST_F(WriteAheadLogTest, AFlippedByteOfTheHeaderIsSaidToBeDamage) {
 
 // As a power failure leaves it: nobody was told that the last transaction is stored.
 TEST_F(WriteAheadLogTest, ATornEndIsNoDamage) {
+  NobodyWasTold();
   Write(log_.substr(0, log_.size() - 100));
   EXPECT_EQ(JobsOfStart(), kJobs - 1);
 }
 
 TEST_F(WriteAheadLogTest, AnEndThatReachedTheDiskInPartIsNoDamage) {
+  NobodyWasTold();
   WriteWithAFlip(log_.size() - 1);
   EXPECT_EQ(JobsOfStart(), kJobs - 1);
 }
@@ -90,6 +99,52 @@ TEST_F(WriteAheadLogTest, ALogWithoutAFrameIsNoDamage) {
   }
   std::filesystem::remove(path());
   EXPECT_TRUE(CheckWriteAheadLog(crashed_.database()).ok());
+}
+
+TEST_F(WriteAheadLogTest, WithoutTheOneOfACrashNoStartIsMade) {
+  Write("");
+  for (int again = 0; again < 2; ++again) {
+    const auto store = OpenSqliteStore(crashed_.path());
+    ASSERT_FALSE(store);
+    EXPECT_EQ(store.error().code, base::Code::kConflict);
+    for (const char* said : {"coordinator.db lacks the last 5 commits", "-wal missing", "restore",
+                             "remove ", "coordinator.db-commits"})
+      EXPECT_NE(store.error().message.find(said), std::string::npos) << store.error().message;
+    std::filesystem::remove(path());
+  }
+  Write(log_);
+  EXPECT_EQ(JobsOfStart(), kJobs);
+}
+
+TEST_F(WriteAheadLogTest, WithoutItsEndNoStartIsMadeUnlessNobodyWasToldThatItIsStored) {
+  Write(log_.substr(0, log_.size() / 2));
+  EXPECT_FALSE(OpenSqliteStore(crashed_.path()));
+  std::filesystem::remove(CommitsPath(crashed_.database()));
+  EXPECT_LT(JobsOfStart(), kJobs) << "as somebody wishes";
+}
+
+TEST_F(WriteAheadLogTest, ACleanEndACopyAndAnotherProgramsCheckpointNeedNone) {
+  EXPECT_EQ(JobsOfStart(), kJobs);
+  EXPECT_FALSE(std::filesystem::exists(path()));
+  EXPECT_EQ(JobsOfStart(), kJobs);
+  for (const char* suffix : {"", "-wal"}) std::filesystem::remove(crashed_.database() + suffix);
+  const std::string older = crashed_.path() + "/older.db";
+  {
+    TemporaryFolder site;
+    auto store = OpenSqliteStore(site.path()).value();
+    ASSERT_TRUE(store->Apply(SubmitBatch(1, "one")));
+    ASSERT_TRUE(WriteBackup(site.path(), older, false));
+    for (const char* suffix : {"", "-wal", "-commits"})
+      std::filesystem::copy_file(site.database() + suffix, crashed_.database() + suffix,
+                                 std::filesystem::copy_options::overwrite_existing);
+  }
+  ASSERT_TRUE(Database::Open(crashed_.database(), Database::Mode::kWrite));  // and closed
+  EXPECT_FALSE(std::filesystem::exists(path()));
+  EXPECT_EQ(JobsOfStart(), 1);
+
+  std::filesystem::remove(crashed_.database());
+  ASSERT_TRUE(RestoreBackup({.file = older, .directory = crashed_.path()}));
+  EXPECT_EQ(JobsOfStart(), 0) << "all were ended";
 }
 
 }  // namespace

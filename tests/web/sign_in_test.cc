@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <map>
 
 #include "common/base/secret_file.h"
@@ -110,6 +111,18 @@ class SignInTest : public testing::Test {
 
   rpc_test::TlsSite site_;
 };
+
+TEST_F(SignInTest, NobodyIsSignedInOfWhomTheAuditLogCannotSaySo) {
+  const std::string token = Token("anna", "user").text;
+  std::filesystem::rename(site_.database(), site_.database() + ".kept");
+  const Reply refused = Post("/api/sign-in", Bearer(token));
+  EXPECT_EQ(refused.status, 500);
+  EXPECT_THAT(refused.body, HasSubstr("moved away"));
+  EXPECT_FALSE(refused.headers.contains("set-cookie"));
+  std::filesystem::rename(site_.database() + ".kept", site_.database());
+  EXPECT_EQ(Get("/api/site", SignIn(Bearer(token))).status, 200);
+  EXPECT_EQ(Audited().front(), "anna accepted");
+}
 
 // What a route needs of its parameters, on this job.
 std::string TargetOf(const web::Api::Route& route, const std::string& job) {

@@ -52,6 +52,7 @@ base::Status WriteHostCertificate(const std::string& folder, const std::string& 
 CertificateAge AgeOf(const HostKeys& keys, base::WallMicros now) {
   const auto facts = tls::ReadCertificate(keys.certificate);
   if (!facts || facts->validity.until <= now) return CertificateAge::kExpired;
+  if (facts->validity.from > now) return CertificateAge::kUnborn;
   const int64_t life = facts->validity.until - facts->validity.from;
   return facts->validity.until - now < life / 2 ? CertificateAge::kOld : CertificateAge::kYoung;
 }

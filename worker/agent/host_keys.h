@@ -20,8 +20,9 @@ base::Status WriteHostKeys(const std::string& folder, const HostKeys& keys);
 // Of a renewal: the key stays.
 base::Status WriteHostCertificate(const std::string& folder, const std::string& certificate);
 
-enum class CertificateAge { kYoung, kOld, kExpired };
-// Old: past half of its life, so that a coordinator may be away for days.
+enum class CertificateAge { kUnborn, kYoung, kOld, kExpired };
+// Unborn: good only from later on, as a clock that is wrong here or was there has it. Old: past
+// half of its life, so that a coordinator may be away for days.
 CertificateAge AgeOf(const HostKeys& keys, base::WallMicros now);
 
 }  // namespace trainctl::agent

@@ -20,6 +20,8 @@ namespace trainctl::agent {
 namespace {
 
 constexpr std::chrono::seconds kRenewalPatience{30};
+constexpr const char* kJoinAnew =
+    "trainworker join obtains another, with a token of trainctl admin worker-token";
 
 std::unique_ptr<v1::WorkerGateway::Stub> GatewayAt(const std::string& address,
                                                    const HostKeys& keys) {
@@ -62,9 +64,13 @@ void Renewal::Start() {
   const CertificateAge age = AgeOf(*keys, clock_.Wall());
   if (age == CertificateAge::kYoung) return;
   if (age == CertificateAge::kExpired) {
+    return Ended(base::Error{base::Code::kDenied, std::string("it has expired: ") + kJoinAnew});
+  }
+  if (age == CertificateAge::kUnborn) {
     return Ended(base::Error{base::Code::kDenied,
-                             "it has expired: trainworker join obtains another, with a token of "
-                             "trainctl admin worker-token"});
+                             std::string("by this host's clock it is not valid yet: set the clock; "
+                                         "where it is right and the coordinator's was wrong, ") +
+                                 kJoinAnew});
   }
   const auto address = options_.read_address();
   if (!address) return Ended(address.error());
@@ -95,12 +101,17 @@ void Renewal::Answered(const grpc::Status& status, const Call& call) {
   Ended(base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()});
 }
 
-// Since it was asked for, the host may have joined anew.
+// Since it was asked for, the host may have joined anew. The older one is good until its end.
 base::Status Renewal::Keep(const Call& call) const {
   const auto now = ReadHostKeys(options_.keys);
   if (!now) return now.error();
   const auto answer = tls::ReadCertificate(call.response.certificate());
   if (!answer) return answer.error();
+  if (answer->validity.from > clock_.Wall()) {
+    return base::Error{base::Code::kConflict,
+                       "by this host's clock the new one is not valid yet: is the coordinator's "
+                       "clock right? What is there is kept"};
+  }
   const auto kept = tls::ReadCertificate(now->certificate);
   if (!kept) return kept.error();
   if (now->key == call.key && kept->name == answer->name)

@@ -37,6 +37,7 @@ class SimStore : public store::Store {
   base::Result<store::ThinningPiece> ThinPoints(const store::ThinningWish&) override {
     return store::ThinningPiece();
   }
+  base::Status CheckInPlace() override { return base::Ok{}; }
   base::Result<StoredState> LoadState() override;
 
   // Of the commits that the disk has not kept, though it said so, the first are there, or none.

@@ -187,7 +187,7 @@ class TrueReason {
     ASSERT_LT(most, Wants());
     ASSERT_TRUE(!Begins("needs ") || (Begins("needs " + CountText(Wants()) + " of one model") &&
                                       text_.ends_with(" has " + std::to_string(most))));
-    ASSERT_TRUE(!Begins("no worker has registered") || state_.workers.empty());
+    ASSERT_TRUE(!Begins("no worker is registered") || state_.workers.empty());
   }
 
   // It goes before, may have its devices, and competes.
