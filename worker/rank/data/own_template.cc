@@ -8,8 +8,7 @@
 #include "common/base/file.h"
 #include "worker/rank/data/jinja_outline.h"
 #include "worker/rank/files/hf_directory.h"
-#include "worker/rank/files/json_object.h"
-#include "worker/rank/files/json_text.h"
+#include "worker/rank/files/json_file.h"
 
 namespace trainctl::data {
 namespace {
@@ -17,7 +16,6 @@ namespace {
 using job::ChatTemplate;
 
 constexpr size_t kMaxTemplateBytes = 1 << 20;
-constexpr size_t kMaxTokenizerConfigBytes = 64 << 20;
 constexpr size_t kLongestMark = 16;
 constexpr char kDates[] = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n";
 constexpr char kSystemHeader[] = "'<|start_header_id|>system<|end_header_id|>\n\n";
@@ -303,16 +301,11 @@ base::Result<std::optional<std::string>> ReadOwnTemplate(const std::string& mode
     if (!text) return text.error();
     return std::optional(std::move(text).value());
   }
-  const std::string path = model_directory + "/tokenizer_config.json";
-  if (!files::HasFile(model_directory, "tokenizer_config.json"))
-    return std::optional<std::string>();
-  const auto text = base::ReadRegularFile(path, kMaxTokenizerConfigBytes);
-  if (!text) return text.error();
-  const auto document = files::ParseJsonText(*text, path);
-  if (!document) return document.error();
-  files::Fault fault;
-  auto own = TemplateOf(files::JsonObject(*document, path + ": ", &fault));
-  if (fault) return *fault;
+  std::optional<std::string> own;
+  const auto read =
+      files::ReadJsonFile(model_directory, "tokenizer_config.json",
+                          [&](const files::JsonObject& config) { own = TemplateOf(config); });
+  if (!read) return read.error();
   return own;
 }
 
