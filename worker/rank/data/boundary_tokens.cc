@@ -11,9 +11,9 @@ namespace {
 using files::JsonObject;
 using nlohmann::json;
 
-constexpr char kConfigName[] = "tokenizer_config.json";
+constexpr char kConfigName[] = "tokenizer_config.json", kMapName[] = "special_tokens_map.json";
 
-// What tokenizer_config.json says; all absent where there is none.
+// What tokenizer_config.json says, and special_tokens_map.json; all absent where there is none.
 struct TokenizerConfig {
   std::optional<bool> add_bos_token;
   std::string tokenizer_class;
@@ -30,11 +30,19 @@ std::string ReadToken(const JsonObject& config, const std::string& key) {
 
 base::Result<TokenizerConfig> ReadConfig(const std::string& directory) {
   TokenizerConfig config;
-  const auto read = files::ReadJsonFile(directory, kConfigName, [&](const JsonObject& file) {
+  bool has_list = false;  // then transformers does not ask the older file
+  auto read = files::ReadJsonFile(directory, kConfigName, [&](const JsonObject& file) {
     if (file.Get("add_bos_token") != nullptr) config.add_bos_token = file.Flag("add_bos_token");
     config.tokenizer_class = file.Text("tokenizer_class", "");
     config.bos_token = ReadToken(file, "bos_token");
     config.eos_token = ReadToken(file, "eos_token");
+    has_list = file.Get("added_tokens_decoder") != nullptr;
+  });
+  if (!read) return read.error();
+  read = files::ReadJsonFile(directory, kMapName, [&](const JsonObject& file) {
+    if (has_list) return;
+    if (file.Has("bos_token")) config.bos_token = ReadToken(file, "bos_token");
+    if (file.Has("eos_token")) config.eos_token = ReadToken(file, "eos_token");
   });
   if (!read) return read.error();
   return config;
