@@ -26,6 +26,20 @@ TEST(HfDirectory, CompanionFilesAreCopiedUnchangedAndWeightsAreNot) {
   EXPECT_EQ(std::distance(begin(files), end(files)), 3);
 }
 
+TEST(HfDirectory, ACopyHasTheRightsOfAFileThatIsMadeThere) {
+  const ScratchDirectory from, to;
+  from.Write("config.json", "{}");
+  const std::string original = from.path() + "/config.json", copy = to.path() + "/config.json";
+  std::filesystem::permissions(original, std::filesystem::perms::owner_read);
+  ASSERT_TRUE(CopyCompanionFiles(from.path(), to.path(), kType).ok());
+  to.Write("made", "");
+  const auto rights = [](const std::string& path) {
+    return std::filesystem::status(path).permissions() & ~std::filesystem::perms::group_write &
+           ~std::filesystem::perms::others_write;
+  };
+  EXPECT_EQ(rights(copy), rights(to.path() + "/made"));
+}
+
 TEST(HfDirectory, TheCopiedConfigurationSaysTheTypeOfTheWeights) {
   const ScratchDirectory from, to;
   const auto of_copy = [&](const std::string& text) {

@@ -2,25 +2,22 @@
 
 #include <filesystem>
 
-#include "common/base/error_number.h"
 #include "common/base/file.h"
 #include "common/base/regular_file.h"
 #include "common/base/saved_folder.h"
 #include "worker/rank/files/litgpt_config.h"
+#include "worker/rank/files/mapped_file.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/files/weights_type.h"
 
 namespace trainctl::files {
 namespace {
 
-// Under a temporary name first: a file that is there is whole.
-std::error_code CopyWhole(const std::string& from, const std::string& to) {
-  std::error_code error;
-  const std::string temporary = to + ".writing";
-  std::filesystem::copy_file(from, temporary, std::filesystem::copy_options::overwrite_existing,
-                             error);
-  if (!error) std::filesystem::rename(temporary, to, error);
-  return error;
+// With the rights of a file that is made there, not those of the first.
+base::Status CopyWhole(const std::string& from, const std::string& to) {
+  const auto file = MappedFile::Open(from);
+  if (!file) return file.error();
+  return base::WriteFileAtomically(to, file->text());
 }
 
 base::Status SayWeightsType(const std::string& directory, std::string_view type) {
@@ -57,10 +54,7 @@ base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& fro
   for (const std::string_view companion : base::kCompanionFiles) {
     const std::string name(companion);
     if (!HasFile(from, name)) continue;
-    if (const std::error_code error = CopyWhole(from + "/" + name, to + "/" + name)) {
-      return base::OsError("cannot copy '" + from + "/" + name + "' to '" + to + "'",
-                           error.value());
-    }
+    if (auto done = CopyWhole(from + "/" + name, to + "/" + name); !done) return done.error();
     copied.push_back(name);
   }
   if (base::Status said = SayWeightsType(to, weights_type); !said.ok()) return said.error();
