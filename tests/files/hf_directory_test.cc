@@ -26,6 +26,19 @@ TEST(HfDirectory, CompanionFilesAreCopiedUnchangedAndWeightsAreNot) {
   EXPECT_EQ(std::distance(begin(files), end(files)), 3);
 }
 
+TEST(HfDirectory, ChatTemplatesOfOtherNamesAreCopiedToo) {
+  const ScratchDirectory from, to;
+  from.Write("config.json", "{}");
+  std::filesystem::create_directory(from.path() + "/additional_chat_templates");
+  from.Write("additional_chat_templates/tool_use.jinja", "{{ tools }}");
+  from.Write("additional_chat_templates/notes.txt", "none");
+  const auto copied = CopyCompanionFiles(from.path(), to.path(), kType);
+  ASSERT_TRUE(copied.ok()) << copied.error().message;
+  const std::string copy = "additional_chat_templates/tool_use.jinja";
+  EXPECT_THAT(*copied, testing::UnorderedElementsAre("config.json", copy));
+  EXPECT_EQ(base::ReadFile(to.path() + "/" + copy, 100).value(), "{{ tools }}");
+}
+
 TEST(HfDirectory, ACopyHasTheRightsOfAFileThatIsMadeThere) {
   const ScratchDirectory from, to;
   from.Write("config.json", "{}");

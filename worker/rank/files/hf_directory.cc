@@ -11,6 +11,9 @@
 #include "worker/rank/files/weights_type.h"
 
 namespace trainctl::files {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 // With the rights of a file that is made there, not those of the first.
@@ -18,6 +21,22 @@ base::Status CopyWhole(const std::string& from, const std::string& to) {
   const auto file = MappedFile::Open(from);
   if (!file) return file.error();
   return base::WriteFileAtomically(to, file->text());
+}
+
+// Of the companion files, and of templates within their folder.
+std::vector<std::string> NamesOfCompanions(const std::string& directory) {
+  std::vector<std::string> names;
+  for (const std::string_view name : base::kCompanionFiles) {
+    if (HasFile(directory, std::string(name))) names.emplace_back(name);
+  }
+  const std::string folder(base::kMoreTemplatesFolder);
+  std::error_code error;  // mostly there is none
+  for (fs::directory_iterator at(directory + "/" + folder, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at->path().extension() == ".jinja")
+      names.push_back(folder + "/" + at->path().filename().string());
+  }
+  return names;
 }
 
 base::Status SayWeightsType(const std::string& directory, std::string_view type) {
@@ -51,9 +70,10 @@ base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& fro
       return written.error();
     copied.push_back("config.json");
   }
-  for (const std::string_view companion : base::kCompanionFiles) {
-    const std::string name(companion);
-    if (!HasFile(from, name)) continue;
+  for (const std::string& name : NamesOfCompanions(from)) {
+    std::error_code shown_by_the_copy;
+    if (name.starts_with(base::kMoreTemplatesFolder))
+      fs::create_directory(to + "/" + std::string(base::kMoreTemplatesFolder), shown_by_the_copy);
     if (auto done = CopyWhole(from + "/" + name, to + "/" + name); !done) return done.error();
     copied.push_back(name);
   }
