@@ -44,6 +44,9 @@ inline constexpr std::array<std::string_view, 12> kCompanionFiles = {
     "chat_template.jinja", "preprocessor_config.json", "processor_config.json",
 };
 
+// Beside them: chat templates of other names, each a file "NAME.jinja".
+inline constexpr std::string_view kMoreTemplatesFolder = "additional_chat_templates";
+
 // Whether a folder in an output.dir is one of those that hold no model.
 inline bool HoldsNoModel(std::string_view name) {
   return name == kCheckpointsFolder || name == kProfileFolder || name == kTensorboardFolder ||

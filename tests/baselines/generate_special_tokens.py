@@ -11,7 +11,7 @@ tests/baselines/tokenizers/<kind> with that post-processor, beside that tokenize
 none), and a LLaMA's config.json whose bos is 1. Kind "" is the example model's, as it is. Strings
 are numbers of lines of strings.json, from 0. Kind "gpt2" has no post-processor: its vocab.json and
 merges.txt are read as OPT's or as Qwen's. "vocabulary" lists what is added to its vocab.json, as
-OPT has it at its beginning, and "files" the texts of further files.
+OPT has it at its beginning. "files" has the texts of further files.
 """
 
 import json
@@ -68,6 +68,43 @@ def cases():
     for add in (True, False):
         config = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "unk_token": "<unk>"}
         yield "sentencepiece", None, {**config, "add_bos_token": add}
+
+
+def listed(content, **options):
+    off = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
+    return {"content": content, "special": True, **off, **options}
+
+
+# Parts of words of the strings, which no tokenizer has as tokens of their own.
+PARTS = ["er", "and", "12", "\u00e9", " th"]
+
+
+def cases_beside():
+    """Tokens that only the files beside a tokenizer.json add: kind, config, other files."""
+    fast = {"tokenizer_class": "PreTrainedTokenizerFast"}
+    parts = [
+        listed(PARTS[0]),
+        listed(PARTS[1], single_word=True, special=False),
+        listed(PARTS[2], lstrip=True, rstrip=True),
+        listed(PARTS[3], normalized=True, special=False),
+        listed(PARTS[4]),
+    ]
+    for kind, first, tool in [("llama", 1502, 4), ("metaspace", 1502, 4), ("llama3", 2008, 2005)]:
+        own = {str(tool): listed("<tool>"), "0": listed("keyword", lstrip=True)}
+        vocab = json.loads((FOLDER / kind / "tokenizer.json").read_text())["model"]["vocab"]
+        new = [part for part in parts if part["content"] not in vocab]
+        decoder = {str(first + i): part for i, part in enumerate(new)}
+        own |= {str(vocab[part["content"]]): part for part in parts if part not in new}
+        yield kind, {**fast, "added_tokens_decoder": {**decoder, **own}}, {}
+        named = {"additional_special_tokens": PARTS[:2], "image_token": PARTS[2]}
+        yield kind, {**fast, **named, "added_tokens_decoder": {}}, {}
+        yield kind, {**fast, **named}, {"added_tokens.json": {PARTS[2]: first, PARTS[3]: first + 1}}
+        yield kind, None, {"added_tokens.json": {PARTS[2]: first}}
+        yield (
+            kind,
+            {**fast, "pad_token": PARTS[0]},
+            {"special_tokens_map.json": {"pad_token": "12"}},
+        )
 
 
 OPT_TOKENS = ["<s>", "<pad>", "</s>", "<unk>", "<tool>"]
@@ -141,7 +178,7 @@ def vocabulary_case(vocabulary, config, files, strings, chosen):
     }
 
 
-def ids_of(kind, post_processor, config, strings):
+def ids_of(kind, post_processor, config, strings, files=None):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "config.json").write_text(json.dumps(CONFIG))
@@ -153,6 +190,8 @@ def ids_of(kind, post_processor, config, strings):
             specification = json.loads((FOLDER / kind / "tokenizer.json").read_text())
             specification["post_processor"] = post_processor
             (folder / "tokenizer.json").write_text(json.dumps(specification))
+        for file, value in (files or {}).items():
+            (folder / file).write_text(json.dumps(value))
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         return [tokenizer(text)["input_ids"] for text in strings]
 
@@ -170,6 +209,22 @@ def main():
                 "kind": kind,
                 "post_processor": post_processor,
                 "tokenizer_config": config,
+                "strings": chosen,
+                "ids": ids,
+            }
+        )
+    marks = [*PARTS, "<tool>", "keyword"]
+    chosen = [i for i in range(len(strings)) if any(mark in strings[i] for mark in marks)][
+        ::EVERY_OF_EXAMPLE
+    ]
+    for kind, config, files in cases_beside():
+        ids = ids_of(kind, None, config, [strings[i] for i in chosen], files)
+        made.append(
+            {
+                "kind": kind,
+                "post_processor": None,
+                "tokenizer_config": config,
+                "files": files,
                 "strings": chosen,
                 "ids": ids,
             }

@@ -28,9 +28,11 @@ constexpr char kRoberta[] =
     R"({"type": "RobertaProcessing", "sep": ["<e>", 257], "cls": ["<b>", 256]})";
 
 // With <b> as id 256 and <e> as 257 beside the model's 254 and 255, which no text names.
-base::Result<BoundaryTokens> Read(const std::string& post_processor, const std::string& config) {
+base::Result<BoundaryTokens> Read(const std::string& post_processor, const std::string& config,
+                                  const std::string& map = "") {
   const ScratchDirectory directory;
   if (!config.empty()) directory.Write("tokenizer_config.json", config);
+  if (!map.empty()) directory.Write("special_tokens_map.json", map);
   const auto tokenizer = ParseTokenizerJson(
       TokenizerJson(R"({"a": 0})", "[]",
                     R"("added_tokens": [{"id": 256, "content": "<b>", "special": true},
@@ -86,6 +88,16 @@ TEST(BoundaryTokens, EosIsTheTokenizersElseTheModels) {
   EXPECT_EQ(Read(kNone, R"({"eos_token": "<e>"})")->eos, kE);
   EXPECT_EQ(Read(kNone, R"({"eos_token": {"content": "<e>"}, "add_eos_token": false})")->eos, kE);
   EXPECT_EQ(Read(kNone, R"({"eos_token": "<unheard of>"})")->eos, kModelEos);
+}
+
+TEST(BoundaryTokens, TheOlderMapSpeaksWhereTheConfigurationListsNoTokens) {
+  const std::string map = R"({"eos_token": {"content": "<e>"}, "bos_token": "<b>"})";
+  const auto told = Read(kNone, R"({"add_bos_token": true, "eos_token": "<b>"})", map);
+  EXPECT_EQ(told->eos, kE);
+  EXPECT_THAT(told->bos, ElementsAre(kB));
+  EXPECT_EQ(told->texts.eos, "<e>");
+  EXPECT_EQ(Read(kNone, "", map)->eos, kE);
+  EXPECT_EQ(Read(kNone, R"({"added_tokens_decoder": {}})", map)->eos, kModelEos);
 }
 
 TEST(BoundaryTokens, WhatIsBrokenIsNamed) {

@@ -11,6 +11,7 @@ namespace trainctl::data {
 namespace {
 
 using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -33,46 +34,19 @@ TEST(Gpt2Files, AloneTheyHaveTheTokenOfGpt2) {
   const ScratchDirectory scratch;
   const auto options = ReadGpt2Options(scratch.path());
   ASSERT_TRUE(options.ok()) << options.error().message;
-  EXPECT_THAT(ContentsOf(options->tokens), ElementsAre("<|endoftext|>"));
+  EXPECT_THAT(ContentsOf(options->beside.named), Each("<|endoftext|>"));
   EXPECT_FALSE(options->add_prefix_space);
 }
 
-TEST(Gpt2Files, TheConfigurationSpeaksBeforeTheMap) {
+TEST(Gpt2Files, TheTokensBesideThemAreRead) {
   const ScratchDirectory scratch;
-  scratch.Write(kConfig, R"({"add_prefix_space": true, "bos_token": "</s>", "eos_token": "</s>",
-                             "unk_token": {"content": "<unk>", "rstrip": true}})");
-  scratch.Write("special_tokens_map.json", R"({"bos_token": "<other>", "pad_token": "<pad>"})");
+  scratch.Write(kConfig, R"({"add_prefix_space": true, "bos_token": "a", "eos_token": "a",
+                             "added_tokens_decoder": {"7": {"content": "<b>", "lstrip": true}}})");
   const auto options = ReadGpt2Options(scratch.path());
   ASSERT_TRUE(options.ok()) << options.error().message;
   EXPECT_TRUE(options->add_prefix_space);
-  ASSERT_THAT(ContentsOf(options->tokens), ElementsAre("</s>", "<unk>", "<pad>"));
-  EXPECT_TRUE(options->tokens[1].rstrip);
-  EXPECT_EQ(options->tokens[1].id, -1);
-}
-
-TEST(Gpt2Files, IdsOfAddedTokensAreRead) {
-  const ScratchDirectory scratch;
-  scratch.Write(kConfig, R"({"bos_token": "a", "eos_token": "a", "unk_token": "a",
-                             "added_tokens_decoder": {"7": {"content": "<b>", "lstrip": true}}})");
-  scratch.Write("added_tokens.json", R"({"<image>": 9})");
-  const auto options = ReadGpt2Options(scratch.path());
-  ASSERT_TRUE(options.ok()) << options.error().message;
-  ASSERT_THAT(ContentsOf(options->tokens), ElementsAre("a", "<b>", "<image>"));
-  EXPECT_EQ(options->tokens[1].id, 7);
-  EXPECT_TRUE(options->tokens[1].lstrip);
-  EXPECT_EQ(options->tokens[2].id, 9);
-}
-
-TEST(Gpt2Files, ATokenThatARoleNamesHasTheIdThatIsToldLater) {
-  const ScratchDirectory scratch;
-  scratch.Write(kConfig, R"({"eos_token": "<e>", "added_tokens_decoder": {"7": {"content": "<e>"}},
-                             "pad_token": "<p>"})");
-  scratch.Write("added_tokens.json", R"({"<p>": 9})");
-  const auto options = ReadGpt2Options(scratch.path());
-  ASSERT_TRUE(options.ok()) << options.error().message;
-  ASSERT_THAT(ContentsOf(options->tokens), ElementsAre("<e>", "<p>", "<|endoftext|>"));
-  EXPECT_EQ(options->tokens[0].id, 7);
-  EXPECT_EQ(options->tokens[1].id, 9);
+  EXPECT_THAT(ContentsOf(options->beside.listed), ElementsAre("<b>"));
+  EXPECT_THAT(ContentsOf(options->beside.named), ElementsAre("a", "a", "<|endoftext|>"));
 }
 
 bool IsQwen2(const std::string& config, const std::string& model) {
@@ -97,12 +71,12 @@ TEST(Gpt2Files, TheClassSaysWhoseTheyAreElseTheModel) {
   EXPECT_FALSE(IsQwen2("", "{}"));
 }
 
-TEST(Gpt2Files, ATokenWithoutAnIdIsLeftOut) {
-  const auto tokenizer =
-      ParseVocabAndMerges(R"({"a": 0, "<": 1, "x": 2, ">": 3})", "", "dir",
-                          {.tokens = {{.id = -1, .content = "<x>"}, {.id = 5, .content = "<a>"}}});
+TEST(Gpt2Files, ATokenWithoutAnIdHasTheNext) {
+  const auto tokenizer = ParseVocabAndMerges(R"({"a": 0, "<": 1, "x": 2, ">": 3})", "", "dir",
+                                             {.beside = {.listed = {{.id = 5, .content = "<a>"}},
+                                                         .named = {{.id = -1, .content = "<x>"}}}});
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
-  EXPECT_THAT((*tokenizer)->Encode("<x><a>"), ElementsAre(1, 2, 3, 5));
+  EXPECT_THAT((*tokenizer)->Encode("<x><a>a"), ElementsAre(6, 5, 0));
 }
 
 TEST(Gpt2Files, WhatIsBrokenIsNamed) {
@@ -116,21 +90,6 @@ TEST(Gpt2Files, WhatIsBrokenIsNamed) {
   EXPECT_THAT(MessageOf("config.json", R"({"model_type": "mistral"})"),
               AllOf(HasSubstr("config.json: model_type: \"mistral\": expected gpt2, opt"),
                     HasSubstr("make a tokenizer.json")));
-  EXPECT_THAT(MessageOf(kConfig, R"({"bos_token": 3})"), HasSubstr("bos_token: 3"));
-  EXPECT_THAT(MessageOf(kConfig, R"({"bos_token": {"lstrip": true}})"),
-              HasSubstr("bos_token.content: missing"));
-  EXPECT_THAT(MessageOf(kConfig, R"({"added_tokens_decoder": []})"),
-              HasSubstr("added_tokens_decoder"));
-  for (const char* id : {"x", "", "-1", "99999999", "4194304"}) {
-    const std::string decoder =
-        R"({"added_tokens_decoder": {")" + std::string(id) + R"(": {"content": "a"}}})";
-    EXPECT_THAT(MessageOf(kConfig, decoder), HasSubstr("expected the key of an id")) << id;
-  }
-  EXPECT_THAT(MessageOf("special_tokens_map.json", R"({"pad_token": []})"),
-              AllOf(HasSubstr("special_tokens_map.json: "), HasSubstr("pad_token")));
-  EXPECT_THAT(MessageOf("added_tokens.json", R"({"a": -1})"),
-              HasSubstr("added_tokens.json: a: -1"));
-  EXPECT_THAT(MessageOf("added_tokens.json", R"({"a": "b"})"), HasSubstr("a: \"b\""));
 }
 
 }  // namespace

@@ -15,7 +15,15 @@ namespace {
 
 constexpr char kText[] = "Grüße <s><|user|> 12 \xFF\n\t😀 keyword's ▁▁x";
 
-using Parse = base::Result<std::unique_ptr<Tokenizer>> (*)(std::string_view, const std::string&);
+using Parsed = base::Result<std::unique_ptr<Tokenizer>>;
+using Parse = Parsed (*)(std::string_view, const std::string&);
+
+Parsed ParseJson(std::string_view text, const std::string& source) {
+  return ParseTokenizerJson(text, source);
+}
+Parsed ParseModel(std::string_view text, const std::string& source) {
+  return ParseSentencePieceModel(text, source);
+}
 
 // Mutants of a tokenizer file: refused, or able to encode and decode. Returns how many were
 // refused.
@@ -58,7 +66,7 @@ TEST(Malformed, TokenizerJson) {
   constexpr int kRounds = 4000;
   ASSERT_TRUE(ParseTokenizerJson(SmallLlamaJson(), "t").ok())
       << ParseTokenizerJson(SmallLlamaJson(), "t").error().message;
-  EXPECT_GT(RefusedMutants(SmallLlamaJson(), ParseTokenizerJson, kRounds), kRounds / 4);
+  EXPECT_GT(RefusedMutants(SmallLlamaJson(), ParseJson, kRounds), kRounds / 4);
 }
 
 TEST(Malformed, SentencePieceModels) {
@@ -66,8 +74,8 @@ TEST(Malformed, SentencePieceModels) {
   const auto read = [&](const std::string& kind) {
     return base::ReadFile(folder + kind + "/tokenizer.model", 1 << 20).value();
   };
-  EXPECT_GT(RefusedMutants(read("sentencepiece"), ParseSentencePieceModel, 300), 30);
-  EXPECT_GT(RefusedMutants(read("sentencepiece_nfkc"), ParseSentencePieceModel, 300), 0);
+  EXPECT_GT(RefusedMutants(read("sentencepiece"), ParseModel, 300), 30);
+  EXPECT_GT(RefusedMutants(read("sentencepiece_nfkc"), ParseModel, 300), 0);
 }
 
 TEST(Malformed, AlpacaData) {

@@ -114,7 +114,7 @@ TEST(OwnTemplate, ImStartIsChatmlWithItsDefaultSystem) {
   const auto qwen = RecognizeTemplate(kQwen25, kTexts);
   ASSERT_TRUE(qwen);
   EXPECT_EQ(qwen->name, ChatTemplate::kQwen);
-  EXPECT_FALSE(qwen->thinks);
+  EXPECT_EQ(qwen->thoughts, ThoughtPlace::kNowhere);
   EXPECT_EQ(qwen->default_system, NamedChatForm(ChatTemplate::kQwen, kTexts).default_system);
   EXPECT_EQ(Rendered(*qwen, kTold),
             "<|im_start|>system\nSys<|im_end|>\n" + Rendered(*plain, kTalk));
@@ -146,8 +146,111 @@ TEST(OwnTemplate, Qwen3Thinks) {
   const auto form = RecognizeTemplate(kQwen3, kTexts);
   ASSERT_TRUE(form);
   EXPECT_EQ(form->name, ChatTemplate::kQwen);
-  EXPECT_TRUE(form->thinks);
+  EXPECT_EQ(form->thoughts, ThoughtPlace::kLastAnswers);
   EXPECT_FALSE(form->default_system);
+}
+
+const std::string kFirstSystem =
+    R"({%- if messages[0].role == 'system' %}
+    {{- '<|im_start|>system\n' + messages[0].content + '<|im_end|>\n' }}
+{%- endif %})";
+// As Qwen 3's of July 2025: a turn's content is taken out first, and an answer is written in parts.
+const std::string kInParts = kFirstSystem +
+                             R"({%- for message in messages %}
+    {%- if message.content is string %}
+        {%- set content = message.content %}
+    {%- else %}
+        {%- set content = '' %}
+    {%- endif %}
+    {%- if (message.role == "user") or (message.role == "system" and not loop.first) %}
+        {{- '<|im_start|>' + message.role + '\n' + content + '<|im_end|>' + '\n' }}
+    {%- elif message.role == "assistant" %}
+        {{- '<|im_start|>' + message.role + '\n' + content }}
+        {%- if message.tool_calls %}
+            {{- '<tool_call>' }}
+        {%- endif %}
+        {{- '<|im_end|>\n' }}
+    {%- elif message.role == "tool" %}
+        {{- content }}
+    {%- endif %}
+{%- endfor %}
+)";
+// As those that trl trains Qwen 2.5 and 3 with.
+const std::string kMarked = kFirstSystem +
+                            R"({%- for message in messages %}
+    {%- if (message.role == "user") or (message.role == "system" and not loop.first) %}
+        {{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>' + '\n' }}
+    {%- elif message.role == "assistant" %}
+        {{- '<|im_start|>assistant' }}
+        {%- generation %}
+        {%- if not message.tool_calls %}
+            {{- '\n' + message.content + '<|im_end|>\n' }}
+        {%- else %}
+            {{- '\n' + message.content }}
+        {%- endif %}
+        {%- endgeneration %}
+    {%- endif %}
+{%- endfor %}
+)";
+const std::string kAlwaysThinks = kFirstSystem +
+                                  R"({%- for message in messages %}
+    {%- set content = message.content %}
+    {%- if (message.role == "user") or (message.role == "system" and not loop.first) %}
+        {{- '<|im_start|>' + message.role + '\n' + content + '<|im_end|>' + '\n' }}
+    {%- elif message.role == "assistant" %}
+        {%- set reasoning_content = '' %}
+        {{- '<|im_start|>' + message.role + '\n' }}
+        {%- generation %}
+        {{- '<think>\n' + reasoning_content.strip('\n') + '\n</think>\n\n' + )"
+                                  R"(content.lstrip('\n') }}
+        {{- '<|im_end|>\n' }}
+        {%- endgeneration %}
+    {%- endif %}
+{%- endfor %}
+)";
+
+TEST(OwnTemplate, ATurnMayBeWrittenInParts) {
+  const std::string told = Rendered(*RecognizeTemplate(kImStart, kTexts), kTold);
+  for (const std::string& jinja : {kInParts, kMarked}) {
+    const auto form = RecognizeTemplate(jinja, kTexts);
+    ASSERT_TRUE(form) << jinja;
+    EXPECT_EQ(form->name, ChatTemplate::kChatml);
+    EXPECT_EQ(Rendered(*form, kTold), told);
+  }
+}
+
+std::string With(std::string jinja, const std::string& part, const std::string& other) {
+  return jinja.replace(jinja.find(part), part.size(), other);
+}
+
+TEST(OwnTemplate, PartsOfATurnAreAllKnown) {
+  for (const std::string& jinja :
+       {With(kInParts, "system\\n", "model\\n"), With(kMarked, kFirstSystem, ""),
+        With(kInParts, "set content = ''", "set content = '-'"),
+        With(kInParts, "set content = message.content", "set content = ''"),
+        With(kInParts, "message.content is string", "message.role == \"assistant\""),
+        With(kInParts, "{{- '<|im_end|>\\n' }}", ""),
+        With(kInParts, "{%- elif message.role == \"assistant\" %}", "{%- elif false %}"),
+        With(kMarked, "'<|im_start|>assistant'", "'<|im_start|>model'"),
+        With(kMarked, "not message.tool_calls", "message.final"),
+        With(kAlwaysThinks, "{%- generation %}", "{%- if loop.last %}"),
+        With(kAlwaysThinks, "+ '\\n</think>\\n\\n'", "")}) {
+    EXPECT_FALSE(RecognizeTemplate(jinja, kTexts)) << jinja;
+  }
+}
+
+TEST(OwnTemplate, EveryAnswerMayShowItsThoughts) {
+  const auto form = RecognizeTemplate(kAlwaysThinks, kTexts);
+  ASSERT_TRUE(form);
+  EXPECT_EQ(form->thoughts, ThoughtPlace::kEveryAnswer);
+  EXPECT_EQ(Rendered(*form, {{Role::kUser, "a"},
+                             {Role::kAssistant, "<think>\nx\n</think>\n\nb"},
+                             {Role::kUser, "c"},
+                             {Role::kAssistant, "d"}}),
+            "<|im_start|>user\na<|im_end|>\n"
+            "<|im_start|>assistant\n<think>\nx\n</think>\n\nb<|im_end|>\n"
+            "<|im_start|>user\nc<|im_end|>\n"
+            "<|im_start|>assistant\n<think>\n\n</think>\n\nd<|im_end|>\n");
 }
 
 TEST(OwnTemplate, ZephyrEndsItsTurnsWithALine) {

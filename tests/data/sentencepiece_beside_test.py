@@ -1,4 +1,4 @@
-"""Rows beside a bare tokenizer.model have SentencePiece's ids, and bos where transformers adds it.
+"""Rows beside a tokenizer.model have SentencePiece's ids, and transformers' where tokens are added.
 
 Skipped without the environment that tests/oracles makes.
 """

@@ -45,8 +45,9 @@ const std::string kPieces =
     Piece("▁", -9, PieceType::kNormal) + Piece("a", -9, PieceType::kNormal) +
     Piece("b", -9, PieceType::kNormal) + Piece("<x>", 0, PieceType::kUserDefined);
 
-std::vector<int32_t> EncodeWith(const std::string& model, std::string_view text) {
-  auto tokenizer = ParseSentencePieceModel(model, "t.model");
+std::vector<int32_t> EncodeWith(const std::string& model, std::string_view text,
+                                const SentencePieceOptions& options = {}) {
+  auto tokenizer = ParseSentencePieceModel(model, "t.model", options);
   EXPECT_TRUE(tokenizer.ok()) << tokenizer.error().message;
   return (*tokenizer)->Encode(text);
 }
@@ -69,6 +70,36 @@ TEST(SentencePiece, MergesAcrossASpaceHappenWhereThereIsSuchAPiece) {
 TEST(SentencePiece, UserDefinedSymbolsAreFoundAndControlSymbolsAreNot) {
   EXPECT_THAT(EncodeWith(Model(kPieces), "a<x>b"), ElementsAre(2, 7, 6));
   EXPECT_THAT(EncodeWith(Model(kPieces), "<s>"), ElementsAre(4, 0));
+}
+
+TEST(SentencePiece, AddedTokensAreFoundBeforeThePieces) {
+  const std::string model = Model(kPieces, kBpe, "", Number(4, 0));
+  SentencePieceOptions options{
+      .beside = {.listed = {{.id = 9, .content = "<i>", .normalized = false},
+                            {.id = 10, .content = "<l>", .lstrip = true, .special = false}},
+                 .named = {{.id = -1, .content = "<e>", .normalized = false}}}};
+  EXPECT_THAT(EncodeWith(model, "a<i>ab <l>b<e>", options), ElementsAre(2, 9, 3, 10, 6, 11));
+  EXPECT_THAT(EncodeWith(model, "<s><x>a", options), ElementsAre(4, 0, 7, 5));
+  options.has_own_tokens = true;
+  EXPECT_THAT(EncodeWith(model, "<s><x>a<i>a", options), ElementsAre(1, 7, 5, 9, 5));
+  options.adds_each_prefix = true;
+  EXPECT_THAT(EncodeWith(model, "a<i>a", options), ElementsAre(2, 9, 2));
+  options.adds_prefix = false;
+  EXPECT_THAT(EncodeWith(model, "a<i>a", options), ElementsAre(5, 9, 5));
+}
+
+TEST(SentencePiece, AddedTokensHaveTextAndIds) {
+  const auto tokenizer = ParseSentencePieceModel(
+      Model(kPieces), "t.model",
+      {.beside = {.listed = {{.id = 9, .content = "<i>"},
+                             {.id = 10, .content = "<j>", .special = false}}},
+       .has_own_tokens = true});
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+  EXPECT_EQ((*tokenizer)->Decode(std::vector<int32_t>{1, 2, 8, 9, 10, 11}), "<s> a<i><j>");
+  EXPECT_EQ((*tokenizer)->IdOf("<i>"), 9);
+  EXPECT_EQ((*tokenizer)->vocab_size(), 11);
+  EXPECT_TRUE((*tokenizer)->IsSpecial(1) && (*tokenizer)->IsSpecial(9));
+  EXPECT_FALSE((*tokenizer)->IsSpecial(10) || (*tokenizer)->IsSpecial(7));
 }
 
 TEST(SentencePiece, ExtraSpacesGoUnlessTheyAreKept) {

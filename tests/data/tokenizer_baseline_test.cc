@@ -87,7 +87,6 @@ void WriteGpt2(const nlohmann::json& a_case, const ScratchDirectory& directory) 
   }
   directory.Write("vocab.json", vocabulary.dump());
   std::filesystem::copy(folder + "/merges.txt", directory.path());
-  for (const auto& [name, value] : a_case["files"].items()) directory.Write(name, value.dump());
 }
 
 // The kind's files as the case has them, in the directory; of "" the example model's folder.
@@ -97,6 +96,8 @@ std::string FolderOf(const nlohmann::json& a_case, const ScratchDirectory& direc
   const std::string folder = kBaselines + kind;
   if (const auto& config = a_case["tokenizer_config"]; !config.is_null())
     directory.Write("tokenizer_config.json", config.dump());
+  const auto files = a_case.value("files", nlohmann::json::object());
+  for (const auto& [name, value] : files.items()) directory.Write(name, value.dump());
   if (kind == "gpt2") {
     WriteGpt2(a_case, directory);
     return directory.path();
@@ -138,11 +139,12 @@ void ExpectTheIds(const nlohmann::json& a_case, const std::vector<std::string>& 
     (*tokenizer)->Encode(text, &ids);
     ASSERT_EQ(nlohmann::json(ids), a_case["ids"][i])
         << a_case["kind"] << " " << a_case.value("post_processor", nlohmann::json())
-        << a_case.value("tokenizer_config", nlohmann::json()) << ": " << nlohmann::json(text);
+        << a_case.value("tokenizer_config", nlohmann::json())
+        << a_case.value("files", nlohmann::json()) << ": " << nlohmann::json(text);
   }
 }
 
-TEST(SpecialTokens, StandBeforeATextWhereTransformersPutsThem) {
+TEST(SpecialTokens, StandWhereTransformersPutsThem) {
   const auto strings = Strings();
   const nlohmann::json cases = Cases(/*of_the_example=*/false);
   ASSERT_GE(cases.size(), 20u);

@@ -221,8 +221,9 @@ TEST(TokenizerJson, BrokenModelsAreNamed) {
 }
 
 TEST(VocabAndMerges, CommentsAndLineEndsAreNoMerges) {
-  auto tokenizer = ParseVocabAndMerges(R"({"a": 0, "b": 1, "ab": 2, "<|endoftext|>": 3})",
-                                       "#version: 0.2\r\na b\r\n", "dir");
+  auto tokenizer = ParseVocabAndMerges(
+      R"({"a": 0, "b": 1, "ab": 2, "<|endoftext|>": 3})", "#version: 0.2\r\na b\r\n", "dir",
+      {.beside = {.named = {{.id = -1, .content = "<|endoftext|>"}}}});
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
   EXPECT_THAT((*tokenizer)->Encode("ab<|endoftext|>a"), ElementsAre(2, 3, 0));
   EXPECT_THAT(ParseVocabAndMerges("{}", "a b c\n", "dir").error().message,

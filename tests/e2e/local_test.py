@@ -10,7 +10,7 @@ import tempfile
 import unittest
 import unittest.mock
 
-from cluster import BIN, TOP, ClusterTest, endless_job
+from cluster import BIN, TOP, ClusterTest, endless_job, tiny_job
 
 LIBRARIES = r"(?m)^trainrank .*, LibTorch \d+\.\d+\.\d+, NCCL \d+\.\d+\.\d+$"
 PROGRAMS = ("trainctl", "traincoordinator", "trainworker", "trainshim", "trainrank")
@@ -133,6 +133,18 @@ class Local(ClusterTest):
             },
         )
         self.assertEqual([path for path in self.dir.iterdir() if path.stat().st_mode & 0o077], [])
+
+    def test_what_a_job_saves_has_the_rights_that_the_umask_leaves(self):
+        out = self.dir / "log" / "out"
+        code, job = self.run_job(tiny_job(output__dir=str(out), output__save="final"))
+        self.assertEqual(code, 0, job)
+        os.umask(mask := os.umask(0o077))
+        self.assertEqual(out.stat().st_mode & 0o777, 0o777 & ~mask)
+        rights = {
+            path.name: path.stat().st_mode & 0o777 for path in out.iterdir() if path.is_file()
+        }
+        self.assertIn("model.safetensors", rights)
+        self.assertEqual(rights, dict.fromkeys(rights, 0o644 & ~mask))
 
 
 PROBE = {

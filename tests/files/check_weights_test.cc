@@ -13,6 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 const std::vector<job::FileTensor> kExpected = {{"model.a.weight", {2, 3}}, {"model.b.bias", {4}}};
+const std::vector<job::FileTensor> kTied = {{"model.embed_tokens.weight", {1, 2}}};
 
 class CheckWeightsTest : public testing::Test {
  protected:
@@ -23,6 +24,19 @@ class CheckWeightsTest : public testing::Test {
     const auto weights = WeightFiles::Open(scratch_.path());
     if (!weights) return "not opened: " + weights.error().message;
     const base::Status checked = CheckWeights(*weights, kExpected, tied_head);
+    return checked.ok() ? "" : checked.error().message;
+  }
+
+  // Of an embedding of the bytes abcd and of a head, whose entry and bytes are told.
+  std::string TiedFault(const std::string& head, const std::string& bytes) {
+    const std::string entries =
+        R"("model.embed_tokens.weight":{"dtype":"F16","shape":[1,2],"data_offsets":[0,4]},)"
+        R"("lm_head.weight":)";
+    scratch_.Write("model.safetensors",
+                   SafetensorsBytes("{" + entries + head + "}", "abcd" + bytes));
+    const auto weights = WeightFiles::Open(scratch_.path());
+    if (!weights) return "not opened: " + weights.error().message;
+    const base::Status checked = CheckWeights(*weights, kTied, /*tied_head=*/true);
     return checked.ok() ? "" : checked.error().message;
   }
 
@@ -39,6 +53,19 @@ TEST_F(CheckWeightsTest, BuffersAndTheSecondNameOfATiedHeadAreTolerated) {
                            R"({"dtype":"F32","shape":[1],"data_offsets":[36,40]})";
   EXPECT_EQ(Fault(a_ + b_ + more, 40, /*tied_head=*/true), "");
   EXPECT_THAT(Fault(a_ + b_ + more, 40), HasSubstr("1 superfluous: lm_head.weight"));
+}
+
+TEST_F(CheckWeightsTest, ATiedHeadIsTheEmbeddingOnceMore) {
+  const std::string same = R"({"dtype":"F16","shape":[1,2],"data_offsets":[4,8]})";
+  EXPECT_EQ(TiedFault(same, "abcd"), "");
+  EXPECT_THAT(TiedFault(same, "abce"),
+              AllOf(HasSubstr("/model.safetensors: weight lm_head.weight is another than "
+                              "model.embed_tokens.weight"),
+                    HasSubstr("tie_word_embeddings")));
+  EXPECT_THAT(TiedFault(R"({"dtype":"BF16","shape":[1,2],"data_offsets":[4,8]})", "abcd"),
+              HasSubstr("is another than"));
+  EXPECT_THAT(TiedFault(R"({"dtype":"F16","shape":[2,1],"data_offsets":[4,8]})", "abcd"),
+              HasSubstr("is another than"));
 }
 
 TEST_F(CheckWeightsTest, ATensorThatIsMissingOrSuperfluousIsNamedWithTheFolder) {

@@ -26,6 +26,33 @@ TEST(HfDirectory, CompanionFilesAreCopiedUnchangedAndWeightsAreNot) {
   EXPECT_EQ(std::distance(begin(files), end(files)), 3);
 }
 
+TEST(HfDirectory, ChatTemplatesOfOtherNamesAreCopiedToo) {
+  const ScratchDirectory from, to;
+  from.Write("config.json", "{}");
+  std::filesystem::create_directory(from.path() + "/additional_chat_templates");
+  from.Write("additional_chat_templates/tool_use.jinja", "{{ tools }}");
+  from.Write("additional_chat_templates/notes.txt", "none");
+  const auto copied = CopyCompanionFiles(from.path(), to.path(), kType);
+  ASSERT_TRUE(copied.ok()) << copied.error().message;
+  const std::string copy = "additional_chat_templates/tool_use.jinja";
+  EXPECT_THAT(*copied, testing::UnorderedElementsAre("config.json", copy));
+  EXPECT_EQ(base::ReadFile(to.path() + "/" + copy, 100).value(), "{{ tools }}");
+}
+
+TEST(HfDirectory, ACopyHasTheRightsOfAFileThatIsMadeThere) {
+  const ScratchDirectory from, to;
+  from.Write("config.json", "{}");
+  const std::string original = from.path() + "/config.json", copy = to.path() + "/config.json";
+  std::filesystem::permissions(original, std::filesystem::perms::owner_read);
+  ASSERT_TRUE(CopyCompanionFiles(from.path(), to.path(), kType).ok());
+  to.Write("made", "");
+  const auto rights = [](const std::string& path) {
+    return std::filesystem::status(path).permissions() & ~std::filesystem::perms::group_write &
+           ~std::filesystem::perms::others_write;
+  };
+  EXPECT_EQ(rights(copy), rights(to.path() + "/made"));
+}
+
 TEST(HfDirectory, TheCopiedConfigurationSaysTheTypeOfTheWeights) {
   const ScratchDirectory from, to;
   const auto of_copy = [&](const std::string& text) {

@@ -57,6 +57,16 @@ TEST_F(ResultDraftTest, WhatIsPublishedIsKnownByTheRecordBesideTheOwnerFile) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(record), {}), base::ToText(*published));
 }
 
+TEST_F(ResultDraftTest, FilesInFoldersGetTheirPlacesToo) {
+  const std::string name = "/additional_chat_templates/tool_use.jinja";
+  const ResultDraft draft(plan_);
+  Write(draft.folder() + name, "{{ tools }}");
+  const auto published = draft.Publish();
+  ASSERT_TRUE(published.ok()) << published.error().message;
+  EXPECT_TRUE(fs::exists(out_ + name));
+  EXPECT_EQ(published->files, base::RecordSaved(out_)->files);
+}
+
 TEST_F(ResultDraftTest, NothingIsPublishedIntoAFolderThatIsAnothersNow) {
   const ResultDraft draft(plan_);
   Write(draft.folder() + "/config.json", "{}");

@@ -11,6 +11,7 @@
 #include "worker/rank/files/preprocessor_config.h"
 #include "worker/rank/files/weights.h"
 #include "worker/rank/tokenizer/gpt2_files.h"
+#include "worker/rank/tokenizer/sentencepiece_files.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::fuzz {
@@ -26,6 +27,7 @@ bool ReadModelFolder(std::string_view bytes) {
     folder.Write(name, bytes);
   const job::ModelShape shape{.vocab = 512};
   const bool options = data::ReadGpt2Options(folder.path()).ok();
+  const bool sentencepiece = data::ReadSentencePieceOptions(folder.path()).ok();
   const bool boundary = data::ReadBoundaryTokens(*tokenizer, shape, folder.path()).ok();
   const bool jinja = data::ReadOwnTemplate(folder.path()).ok();
   const bool generation = files::ReadGenerationConfig(folder.path(), shape).ok();
@@ -36,7 +38,7 @@ bool ReadModelFolder(std::string_view bytes) {
   for (int64_t i = 0; tokens && i < tokens->size(); ++i) {
     if ((*tokens)[i] == -1) break;
   }
-  return options || boundary || jinja || generation || pictures || weights;
+  return options || sentencepiece || boundary || jinja || generation || pictures || weights;
 }
 
 }  // namespace trainctl::fuzz

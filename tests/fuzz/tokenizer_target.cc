@@ -35,7 +35,12 @@ bool ReadTokenizerJson(std::string_view bytes) {
 }
 
 bool ReadSentencePiece(std::string_view bytes) {
-  return Use(data::ParseSentencePieceModel(bytes, "t"), "");
+  const data::SentencePieceOptions options{
+      .beside = {.listed = {{.id = 20, .content = "<|user|>", .lstrip = true, .rstrip = true}},
+                 .named = {{.id = -1, .content = "keyword", .single_word = true}}},
+      .has_own_tokens = true};
+  return Use(data::ParseSentencePieceModel(bytes, "t"), "") &&
+         Use(data::ParseSentencePieceModel(bytes, "t", options), "");
 }
 
 bool ReadVocabMerges(std::string_view bytes) {

@@ -3,10 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "common/base/file.h"
-#include "worker/rank/files/hf_directory.h"
-#include "worker/rank/files/json_object.h"
-#include "worker/rank/files/json_text.h"
+#include "worker/rank/files/json_file.h"
 
 namespace trainctl::data {
 namespace {
@@ -14,10 +11,9 @@ namespace {
 using files::JsonObject;
 using nlohmann::json;
 
-constexpr size_t kMaxConfigBytes = 64 << 20;  // it may list every added token
-constexpr char kConfigName[] = "tokenizer_config.json";
+constexpr char kConfigName[] = "tokenizer_config.json", kMapName[] = "special_tokens_map.json";
 
-// What tokenizer_config.json says; all absent where there is none.
+// What tokenizer_config.json says, and special_tokens_map.json; all absent where there is none.
 struct TokenizerConfig {
   std::optional<bool> add_bos_token;
   std::string tokenizer_class;
@@ -33,21 +29,22 @@ std::string ReadToken(const JsonObject& config, const std::string& key) {
 }
 
 base::Result<TokenizerConfig> ReadConfig(const std::string& directory) {
-  if (!files::HasFile(directory, kConfigName)) return TokenizerConfig{};
-  const std::string path = directory + "/" + kConfigName;
-  const auto text = base::ReadRegularFile(path, kMaxConfigBytes);
-  if (!text) return text.error();
-  const auto document = files::ParseJsonText(*text, path);
-  if (!document) return document.error();
-  files::Fault fault;
-  const JsonObject json_config(*document, path + ": ", &fault);
   TokenizerConfig config;
-  if (json_config.Get("add_bos_token") != nullptr)
-    config.add_bos_token = json_config.Flag("add_bos_token");
-  config.tokenizer_class = json_config.Text("tokenizer_class", "");
-  config.bos_token = ReadToken(json_config, "bos_token");
-  config.eos_token = ReadToken(json_config, "eos_token");
-  if (fault) return *fault;
+  bool has_list = false;  // then transformers does not ask the older file
+  auto read = files::ReadJsonFile(directory, kConfigName, [&](const JsonObject& file) {
+    if (file.Get("add_bos_token") != nullptr) config.add_bos_token = file.Flag("add_bos_token");
+    config.tokenizer_class = file.Text("tokenizer_class", "");
+    config.bos_token = ReadToken(file, "bos_token");
+    config.eos_token = ReadToken(file, "eos_token");
+    has_list = file.Get("added_tokens_decoder") != nullptr;
+  });
+  if (!read) return read.error();
+  read = files::ReadJsonFile(directory, kMapName, [&](const JsonObject& file) {
+    if (has_list) return;
+    if (file.Has("bos_token")) config.bos_token = ReadToken(file, "bos_token");
+    if (file.Has("eos_token")) config.eos_token = ReadToken(file, "eos_token");
+  });
+  if (!read) return read.error();
   return config;
 }
 

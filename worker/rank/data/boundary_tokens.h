@@ -19,7 +19,7 @@ struct BoundaryTexts {
 struct BoundaryTokens {
   std::vector<int32_t> bos;  // mostly one; empty: none
   int64_t eos = -1;          // −1: none
-  BoundaryTexts texts;       // of tokenizer_config.json, else of the model's ids
+  BoundaryTexts texts;       // of the tokenizer's files, else of the model's ids
 };
 
 // bos is added as the tokenizer's authors do. The first that speaks decides:
@@ -28,9 +28,15 @@ struct BoundaryTokens {
 //   the LLaMA tokenizer's default, which adds it: "tokenizer_class" LlamaTokenizer or
 //     LlamaTokenizerFast.
 // Otherwise there is none, whatever the model's family: transformers' AutoTokenizer adds none there
-// either. Its id is the post-processor's, else that of "bos_token" in tokenizer_config.json, else
-// the model's.
-// eos ends every row, as in LitGPT: "eos_token" of tokenizer_config.json, else the model's.
+// either. Its id is the post-processor's, else that of the tokenizer's "bos_token", else the
+// model's.
+//
+// transformers 5 differs: it adds none by LlamaTokenizer's default, which transformers 4 kept and 5
+// still documents. Beside a tokenizer.json it does not read "add_bos_token".
+//
+// eos ends every row, as in LitGPT: the tokenizer's "eos_token", else the model's. What the
+// tokenizer's tokens are, special_tokens_map.json says, if tokenizer_config.json lists no added
+// tokens; else the latter does.
 //
 // Errors: kInvalid (a broken tokenizer_config.json; "add_bos_token" without such a token), kIo.
 base::Result<BoundaryTokens> ReadBoundaryTokens(const Tokenizer& tokenizer,

@@ -122,8 +122,8 @@ std::string TakeThoughts(Message* answer) {
   return WithoutNewlines(std::move(thoughts));
 }
 
-// Qwen 3: earlier thoughts are dropped; answers to the last question have them, the last always.
-void PlaceThoughts(std::vector<Message>* messages) {
+// Of answers to the last question, the last shows its thoughts always, others where they have any.
+void PlaceThoughts(ThoughtPlace place, std::vector<Message>* messages) {
   size_t question = messages->size() - 1;
   for (size_t i = 0; i < messages->size(); ++i) {
     if ((*messages)[i].role == Role::kUser) question = i;
@@ -132,8 +132,8 @@ void PlaceThoughts(std::vector<Message>* messages) {
     Message& message = (*messages)[i];
     if (message.role != Role::kAssistant) continue;
     const std::string thoughts = TakeThoughts(&message);
-    const bool shows = i > question && (i + 1 == messages->size() || !thoughts.empty());
-    if (!shows) continue;
+    const bool is_last = i > question && (i + 1 == messages->size() || !thoughts.empty());
+    if (place != ThoughtPlace::kEveryAnswer && !is_last) continue;
     DropFirstNewlines(&message.content);
     message.content = "<think>\n" + WithoutNewlines(thoughts) + "\n</think>\n\n" + message.content;
   }
@@ -192,10 +192,11 @@ base::Status PlaceSystem(const ChatForm& form, std::vector<Message>* messages) {
 
 // Words that would be lost: other templates do not write them.
 base::Status CheckThoughts(const ChatForm& form, const std::vector<Message>& messages) {
+  const bool thinks = form.thoughts != ThoughtPlace::kNowhere;
   for (size_t i = 0; i < messages.size(); ++i) {
     if (messages[i].thoughts.value_or("").empty()) continue;
-    if (form.thinks && messages[i].role == Role::kAssistant) continue;
-    return At(i, form.thinks
+    if (thinks && messages[i].role == Role::kAssistant) continue;
+    return At(i, thinks
                      ? "reasoning_content: expected in the assistant's turns only"
                      : "reasoning_content: expected none, since the template " +
                            std::string(job::Name(form.name)) + " of this model writes no thoughts");
@@ -246,7 +247,7 @@ base::Result<std::vector<ChatPart>> RenderChat(const ChatForm& form,
   const size_t dropped = turns > messages.size() ? turns - messages.size() : 0;
   if (auto alternates = CheckAlternation(form, messages, dropped); !alternates)
     return alternates.error();
-  if (form.thinks) PlaceThoughts(&messages);
+  if (form.thoughts != ThoughtPlace::kNowhere) PlaceThoughts(form.thoughts, &messages);
   std::vector<ChatPart> parts;
   AppendForm(form.begin, form, false, &parts);
   for (size_t i = 0; i < messages.size(); ++i) {

@@ -23,6 +23,10 @@ struct TurnForm {
 // Where a system turn goes. Mistral has no form of its own for it.
 enum class SystemPlace { kOwnTurn, kFirstUserTurn, kLastUserTurn, kNowhere };
 
+// Which answers have a place for their thoughts. Qwen 3's template has one for answers to the last
+// question alone: the thoughts of earlier ones go.
+enum class ThoughtPlace { kNowhere, kLastAnswers, kEveryAnswer };
+
 struct ChatForm {
   job::ChatTemplate name = job::ChatTemplate::kChatml;
   std::vector<std::string> specials;  // tokens that the forms below spell; none is ever text
@@ -32,8 +36,8 @@ struct ChatForm {
   std::string system_preface;                 // before the system's content
   std::optional<std::string> default_system;  // of conversations without a system turn
   SystemPlace system_place = SystemPlace::kOwnTurn;
+  ThoughtPlace thoughts = ThoughtPlace::kNowhere;
   bool alternates = false;  // user and assistant take turns, the user first
-  bool thinks = false;      // Qwen 3: the last answer has a place for its thoughts
   std::string note;         // for people: what they may not expect of it; mostly empty
 };
 

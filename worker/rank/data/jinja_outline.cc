@@ -105,17 +105,25 @@ bool TakesAllTurns(std::string_view condition) {
          "(message['role']=='assistant' and not message.tool_calls)";
 }
 
+// The opposite.
+bool IsAlwaysTrue(std::string_view condition) {
+  return condition == "not message.tool_calls" || condition == "not message['tool_calls']";
+}
+
 class Outliner {
  public:
   void Words(std::string_view text) {
     outline_.text += text;
-    if (IsReached() && !text.empty()) outline_.has_words = true;
+    if (!IsReached() || text.empty()) return;
+    outline_.has_words = true;
+    in_run_ = false;
   }
 
   void Write(const std::string& expression) {
     outline_.text += "{{" + expression + "}}";
-    if (IsReached() && !expression.starts_with("raise_exception("))
-      outline_.writes.push_back(expression);
+    if (!IsReached() || expression.starts_with("raise_exception(")) return;
+    outline_.writes.push_back(expression);
+    AddToRun(expression);
   }
 
   void Statement(const std::string& body) {
@@ -130,10 +138,11 @@ class Outliner {
     } else if (word == "elif" || word == "else") {
       Turn(word == "elif" ? rest : "");
     } else if (word == "endif" || word == "endfor") {
-      if (frames_.empty()) outline_.has_others = true;
-      if (!frames_.empty()) frames_.pop_back();
+      Close();
     } else if (word == "set" && rest.find('=') != std::string_view::npos) {
-      if (IsReached()) outline_.sets.emplace_back(rest);
+      if (!IsReached()) return;
+      outline_.sets.emplace_back(rest);
+      in_run_ = false;
     } else if (word != "generation" && word != "endgeneration") {
       outline_.has_others = true;
     }
@@ -149,6 +158,7 @@ class Outliner {
     bool was_reached = true;  // what stands around it
     bool is_reached = true;
     bool is_closed = false;  // no later branch of the chain is reached
+    bool is_choice = false;  // what stands within is not written always, and once
   };
 
   bool IsReached() const { return frames_.empty() || frames_.back().is_reached; }
@@ -157,10 +167,12 @@ class Outliner {
     const bool reached = IsReached();
     frames_.push_back({.was_reached = reached, .is_reached = reached});
     if (!reached) return;
-    if (is_if)
+    if (is_if) {
       Judge(what);
-    else
-      outline_.loops.emplace_back(what);
+      return;
+    }
+    outline_.loops.emplace_back(what);
+    Choose();
   }
 
   void Turn(std::string_view condition) {
@@ -171,17 +183,49 @@ class Outliner {
     Frame& frame = frames_.back();
     frame.is_reached = frame.was_reached && !frame.is_closed;
     if (frame.is_reached && !condition.empty()) Judge(condition);
+    if (frame.is_reached && frame.is_choice) in_run_ = false;
+  }
+
+  void Close() {
+    if (frames_.empty()) {
+      outline_.has_others = true;
+      return;
+    }
+    if (frames_.back().is_choice) in_run_ = false;
+    frames_.pop_back();
   }
 
   void Judge(std::string_view condition) {
     Frame& frame = frames_.back();
     frame.is_reached = !IsNeverTrue(condition);
-    frame.is_closed = TakesAllTurns(condition);
-    if (frame.is_reached) outline_.conditions.emplace_back(condition);
+    const bool is_always = !frame.is_choice && IsAlwaysTrue(condition);
+    frame.is_closed = is_always || TakesAllTurns(condition);
+    if (!frame.is_reached || is_always) return;
+    outline_.conditions.emplace_back(condition);
+    Choose();
+  }
+
+  void Choose() {
+    frames_.back().is_choice = true;
+    in_run_ = false;
+  }
+
+  void AddToRun(const std::string& expression) {
+    std::vector<std::string>& runs = outline_.runs;
+    if (!in_run_) {
+      runs.push_back(expression);
+    } else if (runs.back().ends_with('\'') && expression.starts_with('\'')) {
+      runs.back().pop_back();
+      runs.back() += expression.substr(1);
+    } else {
+      runs.back() += "+" + expression;
+    }
+    in_run_ = true;
   }
 
   JinjaOutline outline_;
   std::vector<Frame> frames_;
+  bool in_run_ = false;  // nothing stands between the last write and what comes
 };
 
 // The end of a tag's body; literals may hold what looks like one.

@@ -14,6 +14,7 @@ struct JinjaOutline {
 
   // Of what a conversation reaches that has no tools and asks for no answer:
   std::vector<std::string> writes;      // expressions, in their order
+  std::vector<std::string> runs;        // the same; with nothing between them they are one, by '+'
   std::vector<std::string> sets;        // "name=value"
   std::vector<std::string> conditions;  // of if and elif
   std::vector<std::string> loops;       // "message in messages"

@@ -8,8 +8,7 @@
 #include "common/base/file.h"
 #include "worker/rank/data/jinja_outline.h"
 #include "worker/rank/files/hf_directory.h"
-#include "worker/rank/files/json_object.h"
-#include "worker/rank/files/json_text.h"
+#include "worker/rank/files/json_file.h"
 
 namespace trainctl::data {
 namespace {
@@ -17,43 +16,51 @@ namespace {
 using job::ChatTemplate;
 
 constexpr size_t kMaxTemplateBytes = 1 << 20;
-constexpr size_t kMaxTokenizerConfigBytes = 64 << 20;
 constexpr size_t kLongestMark = 16;
 constexpr char kDates[] = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n";
 constexpr char kSystemHeader[] = "'<|start_header_id|>system<|end_header_id|>\n\n";
 constexpr char kDateNote[] = "the chat template writes 'Today Date: 26 Jul 2024' in each row";
 constexpr char kTodayNote[] = "; transformers would write today's date";
 
-// What ChatML's templates say of turns; a default system turn is a literal of its own.
-const std::vector<std::string> kImStartWrites = {
-    "'<|im_start|>'+message['role']+'\n'+message['content']+'<|im_end|>\n'",
+// What ChatML's templates write of turns, in runs; a default system turn is a literal of its own.
+const std::vector<std::string> kImStartRuns = {
     "'<|im_start|>system\n'+messages[0]['content']+'<|im_end|>\n'",
-    "'<|im_start|>assistant\n'+message['content']+'<|im_end|>'",
-    "'\n'",
+    "'<|im_start|>'+message['role']+'\n'+message['content']+'<|im_end|>\n'",
+    "'<|im_start|>'+message['role']+'\n'+content+'<|im_end|>\n'",
+    "'<|im_start|>assistant\n'+message['content']+'<|im_end|>\n'",
     "bos_token",
 };
+constexpr char kUsersTurns[] =
+    "(message['role']=='user') or (message['role']=='system' and not loop.first)";
+constexpr char kAnswers[] = "message['role']=='assistant'";
+constexpr char kContentIsText[] = "message['content'] is string";
 const std::vector<std::string> kImStartConditions = {
     "loop.first and messages[0]['role']!='system'",
     "messages[0]['role']!='system'",
     "messages[0]['role']=='system'",
-    "message['role']=='assistant'",
     "(message['role']=='user') or (message['role']=='system' and not loop.first) or "
     "(message['role']=='assistant' and not message.tool_calls)",
+    kUsersTurns,
+    kAnswers,
+    kContentIsText,
 };
+const std::vector<std::string> kSetContent = {"content=message['content']", "content=''"};
 // Qwen 3's say more of an answer.
-const std::vector<std::string> kThinkingWrites = {
-    kImStartWrites[0],
-    kImStartWrites[1],
-    "'<|im_start|>'+message['role']+'\n'+content+'<|im_end|>\n'",
+const std::string kThoughtfulAnswer =
     "'<|im_start|>'+message['role']+'\n<think>\n'+reasoning_content.strip('\n')"
-    "+'\n</think>\n\n'+content.lstrip('\n')",
-    "'<|im_start|>'+message['role']+'\n'+content+'<|im_end|>'",
+    "+'\n</think>\n\n'+content.lstrip('\n')";
+const std::vector<std::string> kThinkingRuns = {
+    kImStartRuns[0],
+    kImStartRuns[1],
+    kImStartRuns[2],
+    kThoughtfulAnswer,
+    kThoughtfulAnswer + "+'<|im_end|>\n'",
     "'<|im_start|>'+message['role']+'\n'+content",
     "'<|im_end|>\n'",
-    "'\n'",
     "bos_token",
 };
 const std::vector<std::string> kThinkingSets = {"ns", "index", "content", "reasoning_content"};
+constexpr char kIsLastAnswer[] = "loop.index0>ns.last_query_index";
 
 bool IsAmong(const std::vector<std::string>& known, std::string_view one) {
   return std::ranges::find(known, one) != known.end();
@@ -145,16 +152,15 @@ class TemplateReader {
     return std::string(write);
   }
 
-  // Nothing is written, set or asked but what is known.
-  bool SaysOnly(const std::vector<std::string>& writes,
-                const std::vector<std::string>& names) const {
-    const auto is_known = [&](const std::string& write) {
-      return IsAmong(writes, write) || DefaultSystem(write);
+  // Nothing is written or set but what is known.
+  bool SaysOnly(const std::vector<std::string>& runs, const std::vector<std::string>& names) const {
+    const auto is_known = [&](const std::string& run) {
+      return IsAmong(runs, run) || DefaultSystem(run);
     };
     const auto is_named = [&](const std::string& set) {
       return IsAmong(names, set.substr(0, set.find_first_of(".=")));
     };
-    return !outline_.has_words && std::ranges::all_of(outline_.writes, is_known) &&
+    return !outline_.has_words && std::ranges::all_of(outline_.runs, is_known) &&
            std::ranges::all_of(outline_.sets, is_named);
   }
 
@@ -170,31 +176,53 @@ class TemplateReader {
     return false;
   }
 
-  // A system turn that is written before the others is left out there.
+  // A system turn that is written before the others is left out there, and no other.
   bool SaysSystemOnce() const {
-    return !IsAmong(outline_.writes, kImStartWrites[1]) || Has("not loop.first");
+    return IsAmong(outline_.runs, kImStartRuns[0]) == Has("not loop.first");
+  }
+
+  // Every turn's content is written as it is.
+  bool TakesContentFromTurns() const {
+    if (!IsAmong(outline_.runs, kImStartRuns[2])) return outline_.sets.empty();
+    return outline_.sets == kSetContent && IsAmong(outline_.conditions, kContentIsText);
   }
 
   bool IsPlainImStart() const {
     const auto is_known = [](const std::string& one) { return IsAmong(kImStartConditions, one); };
     const std::vector<std::string> loops = {"message in messages"};
-    return IsAmong(outline_.writes, kImStartWrites[0]) && SaysOnly(kImStartWrites, {}) &&
+    const bool says_all =
+        !IsAmong(outline_.conditions, kUsersTurns) || IsAmong(outline_.conditions, kAnswers);
+    return (IsAmong(outline_.runs, kImStartRuns[1]) || IsAmong(outline_.runs, kImStartRuns[2])) &&
+           SaysOnly(kImStartRuns, {"content"}) && TakesContentFromTurns() && says_all &&
            std::ranges::all_of(outline_.conditions, is_known) && outline_.loops == loops &&
            SaysSystemOnce() && !Has("<think>");
   }
 
+  ThoughtPlace Thoughts() const {
+    if (!Has("<think>\n'+reasoning_content") || !SaysOnly(kThinkingRuns, kThinkingSets) ||
+        !SaysSystemOnce())
+      return ThoughtPlace::kNowhere;
+    const bool asks = std::ranges::any_of(outline_.conditions, [](const std::string& condition) {
+      return condition.starts_with(kIsLastAnswer);
+    });
+    if (asks) return ThoughtPlace::kLastAnswers;
+    return IsAmong(outline_.runs, kThoughtfulAnswer + "+'<|im_end|>\n'")
+               ? ThoughtPlace::kEveryAnswer
+               : ThoughtPlace::kNowhere;
+  }
+
   std::optional<ChatForm> ReadImStart() const {
-    const bool thinks = Has("last_query_index") && Has("<think>\n'+reasoning_content") &&
-                        SaysOnly(kThinkingWrites, kThinkingSets) && SaysSystemOnce();
+    const ThoughtPlace thoughts = Thoughts();
+    const bool thinks = thoughts != ThoughtPlace::kNowhere;
     if (!(thinks || IsPlainImStart()) || Has("<|im_sep|>")) return std::nullopt;
     if (Has("bos_token") && !AlwaysBeginsWithBos()) return std::nullopt;
     const bool is_qwen = thinks || Has("Alibaba Cloud");
     ChatForm form = NamedChatForm(is_qwen ? ChatTemplate::kQwen : ChatTemplate::kChatml, texts_);
     form.default_system.reset();
-    for (const std::string& write : outline_.writes) {
-      if (!form.default_system) form.default_system = DefaultSystem(write);
+    for (const std::string& run : outline_.runs) {
+      if (!form.default_system) form.default_system = DefaultSystem(run);
     }
-    form.thinks = thinks;
+    form.thoughts = thoughts;
     if (AlwaysBeginsWithBos() && !texts_.bos.empty()) {
       form.begin = texts_.bos;
       form.specials.push_back(texts_.bos);
@@ -303,16 +331,11 @@ base::Result<std::optional<std::string>> ReadOwnTemplate(const std::string& mode
     if (!text) return text.error();
     return std::optional(std::move(text).value());
   }
-  const std::string path = model_directory + "/tokenizer_config.json";
-  if (!files::HasFile(model_directory, "tokenizer_config.json"))
-    return std::optional<std::string>();
-  const auto text = base::ReadRegularFile(path, kMaxTokenizerConfigBytes);
-  if (!text) return text.error();
-  const auto document = files::ParseJsonText(*text, path);
-  if (!document) return document.error();
-  files::Fault fault;
-  auto own = TemplateOf(files::JsonObject(*document, path + ": ", &fault));
-  if (fault) return *fault;
+  std::optional<std::string> own;
+  const auto read =
+      files::ReadJsonFile(model_directory, "tokenizer_config.json",
+                          [&](const files::JsonObject& config) { own = TemplateOf(config); });
+  if (!read) return read.error();
   return own;
 }
 

@@ -229,7 +229,7 @@ base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Sourc
 
 // Counts this program's changes of prompts, templates, tokenizers and the rule of bos and eos.
 // Another number wherever rows become other tokens, or are refused, than before.
-constexpr int kRulesOfRows = 9;
+constexpr int kRulesOfRows = 10;
 
 // Everything that the tokens depend on.
 std::string CacheKey(const Source& source) {

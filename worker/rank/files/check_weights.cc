@@ -1,6 +1,9 @@
 #include "worker/rank/files/check_weights.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,6 +59,38 @@ base::Status CheckTensor(const WeightFiles& weights, const job::FileTensor& expe
   return base::Ok{};
 }
 
+constexpr std::string_view kHead = "lm_head.weight", kEmbedding = "embed_tokens.weight";
+
+// A tensor that lies in memory twice, as torch saves tied ones, is not read.
+bool HaveEqualBytes(const WeightFiles& weights, const std::string& one, const std::string& other) {
+  const auto& runs = weights.Runs(one);
+  const bool are_equal = std::ranges::equal(
+      runs, weights.Runs(other), [](std::span<const std::byte> a, std::span<const std::byte> b) {
+        return a.size() == b.size() && (a.data() == b.data() || std::ranges::equal(a, b));
+      });
+  weights.Release(one);
+  weights.Release(other);
+  return are_equal;
+}
+
+base::Status CheckTiedHead(const WeightFiles& weights,
+                           const std::vector<job::FileTensor>& expected) {
+  const auto head = std::ranges::find_if(
+      weights.names(), [](const std::string& name) { return name.ends_with(kHead); });
+  const auto embedding = std::ranges::find_if(
+      expected, [](const job::FileTensor& tensor) { return tensor.name.ends_with(kEmbedding); });
+  if (head == weights.names().end() || embedding == expected.end()) return base::Ok{};
+  const TensorInfo &a = *weights.Find(*head), &b = *weights.Find(embedding->name);
+  if (a.dtype == b.dtype && a.shape == b.shape && HaveEqualBytes(weights, *head, embedding->name))
+    return base::Ok{};
+  return base::Error{base::Code::kInvalid,
+                     weights.PathOf(*head) + ": weight " + *head + " is another than " +
+                         embedding->name +
+                         ", and config.json ties them (tie_word_embeddings): with false there, "
+                         "both are trained; without " +
+                         *head + " in the file, one"};
+}
+
 }  // namespace
 
 base::Status CheckWeights(const WeightFiles& weights, const std::vector<job::FileTensor>& expected,
@@ -73,10 +108,11 @@ base::Status CheckWeights(const WeightFiles& weights, const std::vector<job::Fil
   }
   for (const std::string& name : weights.names()) {
     const bool is_tolerated =
-        name.ends_with("rotary_emb.inv_freq") || (tied_head && name.ends_with("lm_head.weight"));
+        name.ends_with("rotary_emb.inv_freq") || (tied_head && name.ends_with(kHead));
     if (!is_tolerated && !known.contains(name)) superfluous.Add(name);
   }
-  if (missing.empty() && superfluous.empty()) return base::Ok{};
+  if (missing.empty() && superfluous.empty())
+    return tied_head ? CheckTiedHead(weights, expected) : base::Ok{};
   return base::Error{base::Code::kInvalid,
                      weights.directory() +
                          ": the weights do not fit the model that config.json describes" +

@@ -9,10 +9,11 @@
 
 namespace trainctl::files {
 
-// By headers alone. kInvalid: a tensor that is missing or superfluous, of another shape, or of
-// another type than F32, F16 or BF16. The message names the tensor; of one that is there its file,
-// its shape or type, and what was expected. Tolerated beside the model's own: rotary_emb.inv_freq
-// buffers, and lm_head.weight where the head is tied.
+// By headers, but for a tied head. kInvalid: a tensor that is missing or superfluous, of another
+// shape, or of another type than F32, F16 or BF16. The message names the tensor; of one that is
+// there its file, its shape or type, and what was expected. Tolerated beside the model's own:
+// rotary_emb.inv_freq buffers, and lm_head.weight where the head is tied and that is the embedding
+// once more. Another one is refused: transformers 5 would not tie the two then.
 base::Status CheckWeights(const WeightFiles& weights, const std::vector<job::FileTensor>& expected,
                           bool tied_head);
 

@@ -2,25 +2,41 @@
 
 #include <filesystem>
 
-#include "common/base/error_number.h"
 #include "common/base/file.h"
 #include "common/base/regular_file.h"
 #include "common/base/saved_folder.h"
 #include "worker/rank/files/litgpt_config.h"
+#include "worker/rank/files/mapped_file.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/files/weights_type.h"
 
 namespace trainctl::files {
+
+namespace fs = std::filesystem;
+
 namespace {
 
-// Under a temporary name first: a file that is there is whole.
-std::error_code CopyWhole(const std::string& from, const std::string& to) {
-  std::error_code error;
-  const std::string temporary = to + ".writing";
-  std::filesystem::copy_file(from, temporary, std::filesystem::copy_options::overwrite_existing,
-                             error);
-  if (!error) std::filesystem::rename(temporary, to, error);
-  return error;
+// With the rights of a file that is made there, not those of the first.
+base::Status CopyWhole(const std::string& from, const std::string& to) {
+  const auto file = MappedFile::Open(from);
+  if (!file) return file.error();
+  return base::WriteFileAtomically(to, file->text());
+}
+
+// Of the companion files, and of templates within their folder.
+std::vector<std::string> NamesOfCompanions(const std::string& directory) {
+  std::vector<std::string> names;
+  for (const std::string_view name : base::kCompanionFiles) {
+    if (HasFile(directory, std::string(name))) names.emplace_back(name);
+  }
+  const std::string folder(base::kMoreTemplatesFolder);
+  std::error_code error;  // mostly there is none
+  for (fs::directory_iterator at(directory + "/" + folder, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at->path().extension() == ".jinja")
+      names.push_back(folder + "/" + at->path().filename().string());
+  }
+  return names;
 }
 
 base::Status SayWeightsType(const std::string& directory, std::string_view type) {
@@ -54,13 +70,11 @@ base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& fro
       return written.error();
     copied.push_back("config.json");
   }
-  for (const std::string_view companion : base::kCompanionFiles) {
-    const std::string name(companion);
-    if (!HasFile(from, name)) continue;
-    if (const std::error_code error = CopyWhole(from + "/" + name, to + "/" + name)) {
-      return base::OsError("cannot copy '" + from + "/" + name + "' to '" + to + "'",
-                           error.value());
-    }
+  for (const std::string& name : NamesOfCompanions(from)) {
+    std::error_code shown_by_the_copy;
+    if (name.starts_with(base::kMoreTemplatesFolder))
+      fs::create_directory(to + "/" + std::string(base::kMoreTemplatesFolder), shown_by_the_copy);
+    if (auto done = CopyWhole(from + "/" + name, to + "/" + name); !done) return done.error();
     copied.push_back(name);
   }
   if (base::Status said = SayWeightsType(to, weights_type); !said.ok()) return said.error();

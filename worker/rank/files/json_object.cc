@@ -41,6 +41,12 @@ const json* JsonObject::Get(const std::string& key) const {
 
 bool JsonObject::Has(const std::string& key) const { return value_->contains(key); }
 
+std::vector<std::string> JsonObject::Keys() const {
+  std::vector<std::string> keys;
+  for (auto entry = value_->begin(); entry != value_->end(); ++entry) keys.push_back(entry.key());
+  return keys;
+}
+
 bool JsonObject::Flag(const std::string& key, std::optional<bool> absent) const {
   const json* value = Get(key);
   if (value != nullptr && value->is_boolean()) return value->get<bool>();

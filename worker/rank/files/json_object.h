@@ -24,6 +24,7 @@ class JsonObject {
   // nullptr: absent, or null.
   const nlohmann::json* Get(const std::string& key) const;
   bool Has(const std::string& key) const;  // also true of null
+  std::vector<std::string> Keys() const;
 
   // Absent or null: the default; without a default, a fault.
   bool Flag(const std::string& key, std::optional<bool> absent = std::nullopt) const;

@@ -44,8 +44,14 @@ base::Result<base::SavedRecord> ResultDraft::Record() const {
 base::Status ResultDraft::Move(const base::SavedRecord& record) const {
   for (const base::SavedFile& file : record.files) {
     const std::string from = folder_ + "/" + file.path, to = output_dir_ + "/" + file.path;
+    const std::string folder = fs::path(to).parent_path().string();
+    std::error_code shown_by_the_rename;
+    fs::create_directories(folder, shown_by_the_rename);
     if (std::rename(from.c_str(), to.c_str()) != 0)
       return base::OsError("cannot rename '" + from + "' to '" + to + "'", errno);
+    const bool is_within = file.path.find('/') != std::string::npos;
+    const base::Status synced = is_within ? base::SyncFolder(folder) : base::Ok{};
+    if (!synced) return synced;
   }
   return base::SyncFolder(output_dir_);
 }

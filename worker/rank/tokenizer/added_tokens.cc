@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "worker/rank/tokenizer/regex.h"
+#include "worker/rank/tokenizer/string_map.h"
 #include "worker/rank/tokenizer/utf8.h"
 
 namespace trainctl::data {
@@ -56,6 +57,34 @@ bool IsSingleWord(std::string_view before, std::string_view after) {
 }
 
 }  // namespace
+
+std::vector<AddedToken> JoinAddedTokens(std::vector<AddedToken> own, const TokensBeside& beside,
+                                        const std::function<int32_t(std::string_view)>& id_of,
+                                        int64_t vocabulary) {
+  StringMap<size_t> places;
+  for (size_t i = 0; i < own.size(); ++i) places.emplace(own[i].content, i);
+  const auto place_of = [&](const AddedToken& token) {
+    const auto [place, is_new] = places.emplace(token.content, own.size());
+    if (is_new) own.push_back(token);
+    return place->second;
+  };
+  for (const AddedToken& token : beside.listed) {
+    AddedToken& joined = own[place_of(token)];
+    const int32_t id = joined.id >= 0 ? joined.id : token.id;
+    joined = token;
+    joined.id = id;
+  }
+  for (const AddedToken& token : beside.named) place_of(token);
+  auto next = static_cast<int32_t>(vocabulary);
+  for (AddedToken& token : own) {
+    if (const int32_t id = id_of(token.content); id >= 0) token.id = id;
+    next = std::max(next, token.id + 1);
+  }
+  for (AddedToken& token : own) {
+    if (token.id < 0) token.id = next++;
+  }
+  return own;
+}
 
 void AddedTokenMatcher::Add(const AddedToken& token, std::string_view content) {
   if (content.empty()) return;

@@ -1,10 +1,8 @@
 // What transformers' GPT2Tokenizer and Qwen2Tokenizer take from the files beside vocab.json and
-// merges.txt: tokenizer_config.json, special_tokens_map.json and added_tokens.json, each of which
-// may be absent.
+// merges.txt: tokenizer_config.json, which may be absent, and those of added tokens.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "common/base/result.h"
 #include "worker/rank/tokenizer/tokenizer.h"

@@ -1,18 +1,30 @@
 #include "worker/rank/files/hf_directory.h"
 #include "worker/rank/files/mapped_file.h"
+#include "worker/rank/tokenizer/added_token_files.h"
 #include "worker/rank/tokenizer/gpt2_files.h"
+#include "worker/rank/tokenizer/sentencepiece_files.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
 namespace {
 
 using TokenizerResult = base::Result<std::unique_ptr<Tokenizer>>;
-using Parse = TokenizerResult (*)(std::string_view text, const std::string& source);
-
-TokenizerResult ParseFile(const std::string& path, Parse parse) {
+TokenizerResult ParseTokenizerJsonFile(const std::string& directory) {
+  const std::string path = directory + "/tokenizer.json";
   auto file = files::MappedFile::Open(path);
   if (!file) return file.error();
-  return parse(file->text(), path);
+  auto beside = ReadTokensBeside(directory);
+  if (!beside) return beside.error();
+  return ParseTokenizerJson(file->text(), path, *beside);
+}
+
+TokenizerResult ParseSentencePieceFile(const std::string& directory) {
+  const std::string path = directory + "/tokenizer.model";
+  auto file = files::MappedFile::Open(path);
+  if (!file) return file.error();
+  auto options = ReadSentencePieceOptions(directory);
+  if (!options) return options.error();
+  return ParseSentencePieceModel(file->text(), path, *options);
 }
 
 TokenizerResult ParseGpt2Files(const std::string& directory) {
@@ -29,9 +41,8 @@ TokenizerResult ParseGpt2Files(const std::string& directory) {
 
 TokenizerResult LoadTokenizer(const std::string& directory) {
   const auto has = [&](const char* name) { return files::HasFile(directory, name); };
-  if (has("tokenizer.json")) return ParseFile(directory + "/tokenizer.json", ParseTokenizerJson);
-  if (has("tokenizer.model"))
-    return ParseFile(directory + "/tokenizer.model", ParseSentencePieceModel);
+  if (has("tokenizer.json")) return ParseTokenizerJsonFile(directory);
+  if (has("tokenizer.model")) return ParseSentencePieceFile(directory);
   if (has("vocab.json")) return ParseGpt2Files(directory);
   return base::Error{
       base::Code::kNotFound,

@@ -1,8 +1,11 @@
 // SentencePiece's BPE (Kudo and Richardson 2018): normalize, merge characters by the pieces'
-// scores, spell what is unknown in bytes.
+// scores, spell what is unknown in bytes. Added tokens are found before, as transformers does.
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
+#include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -20,19 +23,24 @@
 namespace trainctl::data {
 namespace {
 
+constexpr std::string_view kUnknownText = " \xE2\x81\x87 ";  // SentencePiece shows "⁇"
+
 class SentencePieceTokenizer : public Tokenizer {
  public:
-  SentencePieceTokenizer(SentencePieceModel model, Charsmap charsmap);
+  SentencePieceTokenizer(SentencePieceModel model, Charsmap charsmap,
+                         const SentencePieceOptions& options);
 
   using Tokenizer::Encode;
   void Encode(std::string_view text, std::vector<int32_t>* ids,
               const EncodeProgress& progress) const override;
   std::string Decode(std::span<const int32_t> ids) const override;
-  int64_t vocab_size() const override { return static_cast<int64_t>(model_.pieces.size()); }
+  bool IsSpecial(int32_t id) const override { return specials_.contains(id); }
+  int64_t vocab_size() const override { return vocab_size_; }
   int32_t IdOf(std::string_view token) const override;
 
  private:
-  std::string Normalize(std::string_view text) const;
+  void TakeAddedTokens(const SentencePieceOptions& options);
+  std::string Normalize(std::string_view text, bool adds_prefix) const;
   Charsmap::Rule NormalizedPrefix(std::string_view text) const;
   std::string_view Space() const { return model_.escape_whitespaces ? kSpaceSymbol : " "; }
   std::vector<Symbol> SymbolsOf(std::string_view text) const;
@@ -41,15 +49,22 @@ class SentencePieceTokenizer : public Tokenizer {
   int32_t TextIdOf(std::string_view piece) const;
   void AppendUnknown(std::string_view text, bool after_unknown, std::vector<int32_t>* ids) const;
   void EncodeWord(std::string_view word, std::vector<int32_t>* ids) const;
+  std::vector<Segment> SplitAtAdded(std::string_view text) const;
+  std::string_view TextOf(int32_t id) const;
 
   const SentencePieceModel model_;
+  const bool adds_prefix_, adds_each_prefix_;
   const Charsmap charsmap_;
   StringMap<int32_t> ids_;       // of normal and user-defined pieces: those that a text can become
   PrefixTrie user_defined_;      // never normalized, never merged
   std::vector<uint32_t> ranks_;  // by id: higher scores first, equal scores equal
   std::array<int32_t, 256> bytes_;  // ids of <0x00> … <0xFF>; −1: none
   int32_t unknown_id_ = 0;
-  bool cuts_at_spaces_ = false;  // space_words.h
+  bool cuts_at_spaces_ = false;     // space_words.h
+  AddedTokenMatcher first_, then_;  // those that are not normalized are found before the others
+  std::map<int32_t, std::string> added_;  // by id
+  std::set<int32_t> specials_;
+  int64_t vocab_size_ = 0;
   mutable WordCache cache_;
 };
 
@@ -72,8 +87,14 @@ std::vector<uint32_t> RanksOf(const std::vector<SentencePiece>& pieces) {
   return ranks;
 }
 
-SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model, Charsmap charsmap)
-    : model_(std::move(model)), charsmap_(std::move(charsmap)), ranks_(RanksOf(model_.pieces)) {
+SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model, Charsmap charsmap,
+                                               const SentencePieceOptions& options)
+    : model_(std::move(model)),
+      adds_prefix_(model_.add_dummy_prefix && options.adds_prefix),
+      adds_each_prefix_(options.adds_each_prefix),
+      charsmap_(std::move(charsmap)),
+      ranks_(RanksOf(model_.pieces)),
+      vocab_size_(std::ssize(model_.pieces)) {
   bytes_.fill(-1);
   StringMap<int32_t> byte_pieces;
   for (int32_t id = 0; id < vocab_size(); ++id) {
@@ -91,6 +112,29 @@ SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model, Charsma
     if (const auto found = byte_pieces.find(ByteText(byte)); found != byte_pieces.end())
       bytes_[byte] = found->second;
   }
+  TakeAddedTokens(options);
+}
+
+void SentencePieceTokenizer::TakeAddedTokens(const SentencePieceOptions& options) {
+  StringMap<int32_t> pieces;
+  std::vector<AddedToken> own;
+  for (int32_t id = 0; id < vocab_size(); ++id) {
+    const SentencePiece& piece = model_.pieces[id];
+    pieces.emplace(piece.text, id);
+    const bool is_control = piece.type == PieceType::kControl;
+    if (options.has_own_tokens && (is_control || piece.type == PieceType::kUserDefined))
+      own.push_back({.id = id, .content = piece.text, .normalized = false, .special = is_control});
+  }
+  const auto id_of = [&](std::string_view text) {
+    const auto found = pieces.find(text);
+    return found == pieces.end() ? -1 : found->second;
+  };
+  for (AddedToken& token : JoinAddedTokens(std::move(own), options.beside, id_of, vocab_size())) {
+    (token.normalized ? then_ : first_).Add(token, token.content);
+    if (token.special) specials_.insert(token.id);
+    vocab_size_ = std::max(vocab_size_, int64_t{token.id} + 1);
+    added_[token.id] = std::move(token.content);
+  }
 }
 
 // What the text's first characters become: a user-defined symbol itself, a rule's replacement, or
@@ -104,14 +148,14 @@ Charsmap::Rule SentencePieceTokenizer::NormalizedPrefix(std::string_view text) c
 }
 
 // Normalizer::Normalize of SentencePiece, less its map of offsets.
-std::string SentencePieceTokenizer::Normalize(std::string_view text) const {
+std::string SentencePieceTokenizer::Normalize(std::string_view text, bool adds_prefix) const {
   const bool trims = model_.remove_extra_whitespaces;
   const auto next = [&] { return text.empty() ? Charsmap::Rule() : NormalizedPrefix(text); };
   for (auto prefix = next(); trims && prefix.replacement == " "; prefix = next())
     text.remove_prefix(prefix.length);
   std::string normalized;
   if (text.empty()) return normalized;
-  if (model_.add_dummy_prefix && !model_.whitespace_is_suffix) normalized += Space();
+  if (adds_prefix && !model_.whitespace_is_suffix) normalized += Space();
   bool after_space = trims;
   while (!text.empty()) {
     const Charsmap::Rule prefix = next();
@@ -123,7 +167,7 @@ std::string SentencePieceTokenizer::Normalize(std::string_view text) const {
   }
   while (trims && normalized.ends_with(Space()))
     normalized.resize(normalized.size() - Space().size());
-  if (model_.add_dummy_prefix && model_.whitespace_is_suffix) normalized += Space();
+  if (adds_prefix && model_.whitespace_is_suffix) normalized += Space();
   return normalized;
 }
 
@@ -133,6 +177,9 @@ int32_t SentencePieceTokenizer::TextIdOf(std::string_view piece) const {
 }
 
 int32_t SentencePieceTokenizer::IdOf(std::string_view token) const {
+  for (const auto& [id, content] : added_) {
+    if (content == token) return id;
+  }
   const auto found = std::ranges::find(model_.pieces, token, &SentencePiece::text);
   return found == model_.pieces.end() ? -1 : static_cast<int32_t>(found - model_.pieces.begin());
 }
@@ -194,45 +241,67 @@ void SentencePieceTokenizer::EncodeWord(std::string_view word, std::vector<int32
   cache_.Keep(word, std::span(*ids).subspan(first));
 }
 
+std::vector<Segment> SentencePieceTokenizer::SplitAtAdded(std::string_view text) const {
+  std::vector<Segment> segments;
+  for (const Segment& segment : first_.Split(text)) {
+    if (segment.id >= 0)
+      segments.push_back(segment);
+    else
+      std::ranges::copy(then_.Split(segment.text), std::back_inserter(segments));
+  }
+  return segments;
+}
+
 void SentencePieceTokenizer::Encode(std::string_view text, std::vector<int32_t>* ids,
                                     const EncodeProgress& progress) const {
   std::string storage;
-  const std::string normalized = Normalize(RepairUtf8(text, &storage));
-  ToldWords told(progress, 0, text.size(), normalized.size());
-  for (std::string_view rest = normalized; !rest.empty();) {
-    const std::string_view word = cuts_at_spaces_ ? FirstSpaceWord(rest) : rest;
-    EncodeWord(word, ids);
-    told.Add(word.size());
-    rest.remove_prefix(word.size());
+  text = RepairUtf8(text, &storage);
+  for (const Segment& segment : SplitAtAdded(text)) {
+    if (segment.id >= 0) {
+      ids->push_back(segment.id);
+      continue;
+    }
+    const auto begin = static_cast<size_t>(segment.text.data() - text.data());
+    const std::string normalized =
+        Normalize(segment.text, adds_prefix_ && (begin == 0 || adds_each_prefix_));
+    ToldWords told(progress, begin, segment.text.size(), normalized.size());
+    for (std::string_view rest = normalized; !rest.empty();) {
+      const std::string_view word = cuts_at_spaces_ ? FirstSpaceWord(rest) : rest;
+      EncodeWord(word, ids);
+      told.Add(word.size());
+      rest.remove_prefix(word.size());
+    }
   }
+}
+
+std::string_view SentencePieceTokenizer::TextOf(int32_t id) const {
+  if (const auto added = added_.find(id); added != added_.end()) return added->second;
+  if (id < 0 || id >= std::ssize(model_.pieces)) return "";
+  const SentencePiece& piece = model_.pieces[id];
+  if (piece.type == PieceType::kControl) return "";
+  return piece.type == PieceType::kUnknown ? kUnknownText : piece.text;
 }
 
 std::string SentencePieceTokenizer::Decode(std::span<const int32_t> ids) const {
   std::string text;
   for (const int32_t id : ids) {
-    if (id < 0 || id >= vocab_size()) continue;
-    const SentencePiece& piece = model_.pieces[id];
-    if (piece.type == PieceType::kControl) continue;
-    const auto byte =
-        piece.type == PieceType::kByte ? std::find(bytes_.begin(), bytes_.end(), id) : bytes_.end();
-    if (byte != bytes_.end()) {
+    const auto byte = id < 0 ? bytes_.end() : std::ranges::find(bytes_, id);
+    if (byte != bytes_.end())
       text += static_cast<char>(byte - bytes_.begin());
-    } else {
-      text += piece.type == PieceType::kUnknown ? " \xE2\x81\x87 "
-                                                : piece.text;  // SentencePiece shows "⁇"
-    }
+    else
+      text += TextOf(id);
   }
   for (size_t at = 0; (at = text.find(kSpaceSymbol, at)) != std::string::npos;)
     text.replace(at, kSpaceSymbol.size(), " ");
-  if (model_.add_dummy_prefix && text.starts_with(' ')) text.erase(0, 1);
+  if (adds_prefix_ && text.starts_with(' ')) text.erase(0, 1);
   std::string storage;
   return std::string(RepairUtf8(text, &storage));
 }
 
 }  // namespace
 
-base::Result<std::unique_ptr<Tokenizer>> ParseSentencePieceModel(std::string_view proto,
-                                                                 const std::string& source) {
+base::Result<std::unique_ptr<Tokenizer>> ParseSentencePieceModel(
+    std::string_view proto, const std::string& source, const SentencePieceOptions& options) {
   auto model = ReadSentencePieceModel(proto, source);
   if (!model) return model.error();
   auto charsmap = Charsmap::Parse(model->precompiled_charsmap);
@@ -240,7 +309,7 @@ base::Result<std::unique_ptr<Tokenizer>> ParseSentencePieceModel(std::string_vie
     return base::Error{charsmap.error().code,
                        source + ": normalizer_spec: " + charsmap.error().message};
   return std::unique_ptr<Tokenizer>(std::make_unique<SentencePieceTokenizer>(
-      std::move(model).value(), std::move(charsmap).value()));
+      std::move(model).value(), std::move(charsmap).value(), options));
 }
 
 }  // namespace trainctl::data

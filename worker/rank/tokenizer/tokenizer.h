@@ -32,7 +32,7 @@ class Tokenizer {
 
   // The ids of a text of at most kMaxTextBytes, appended to ids. No beginning- or end-of-sequence
   // token is added. Added and special tokens that stand in the text are recognized as the original
-  // does by default: tokenizers those of its added_tokens, SentencePiece its user-defined symbols.
+  // does by default: transformers its added tokens, SentencePiece alone its user-defined symbols.
   // Bytes that are not UTF-8 count as U+FFFD, one for each maximal broken sequence, as Python's
   // decode(errors="replace") gives them.
   // progress may be empty.
@@ -45,8 +45,8 @@ class Tokenizer {
     return ids;
   }
 
-  // The text of ids, special tokens included (SentencePiece has none for control pieces). Ids out
-  // of range are skipped. The result is UTF-8: bytes that do not form it are U+FFFD.
+  // The text of ids, special tokens included (SentencePiece alone has none for control pieces). Ids
+  // out of range are skipped. The result is UTF-8: bytes that do not form it are U+FFFD.
   virtual std::string Decode(std::span<const int32_t> ids) const = 0;
 
   // Whether the id is a special token, which a text for people leaves out.
@@ -65,23 +65,32 @@ class Tokenizer {
   }
 };
 
-// From tokenizer.json, else tokenizer.model, else vocab.json with merges.txt.
+// From tokenizer.json, else tokenizer.model, else vocab.json with merges.txt, and the added tokens
+// of the files beside them (added_token_files.h).
 // Errors: kNotFound (none of them there), kIo, kInvalid (broken, or a component that is not
 // supported: the message has the file, the JSON path and the component's name).
 base::Result<std::unique_ptr<Tokenizer>> LoadTokenizer(const std::string& directory);
 
 // The three readers behind it, of texts in memory; source stands in messages.
 base::Result<std::unique_ptr<Tokenizer>> ParseTokenizerJson(std::string_view json,
-                                                            const std::string& source);
-base::Result<std::unique_ptr<Tokenizer>> ParseSentencePieceModel(std::string_view model,
-                                                                 const std::string& source);
+                                                            const std::string& source,
+                                                            const TokensBeside& beside = {});
+
+// What is told of tokenizer.model beside it (sentencepiece_files.h).
+struct SentencePieceOptions {
+  TokensBeside beside;
+  bool has_own_tokens = false;    // control and user-defined pieces are added tokens
+  bool adds_prefix = true;        // if the model does: a space before the text
+  bool adds_each_prefix = false;  // before each text between added tokens, too
+};
+base::Result<std::unique_ptr<Tokenizer>> ParseSentencePieceModel(
+    std::string_view model, const std::string& source, const SentencePieceOptions& options = {});
 
 // What is told of vocab.json and merges.txt beside them (gpt2_files.h).
 struct Gpt2Options {
   bool is_qwen2 = false;  // cut as Qwen2Tokenizer does: NFC, and each digit is a word
   bool add_prefix_space = false;
-  // The vocabulary's id counts, else the token's own. A token with neither (−1) is left out.
-  std::vector<AddedToken> tokens = {{.id = -1, .content = "<|endoftext|>", .normalized = false}};
+  TokensBeside beside;
 };
 base::Result<std::unique_ptr<Tokenizer>> ParseVocabAndMerges(std::string_view vocab,
                                                              std::string_view merges,

@@ -84,13 +84,12 @@ BpeSpec ReadModel(const JsonObject& model, bool byte_level) {
   return spec;
 }
 
-std::vector<AddedToken> ReadAddedTokens(const JsonObject& tokenizer, const BpeModel& model) {
+std::vector<AddedToken> ReadAddedTokens(const JsonObject& tokenizer) {
   std::vector<AddedToken> tokens;
   for (const JsonObject& entry : tokenizer.Objects("added_tokens")) {
     AddedToken token;
     token.content = entry.Text("content");
     token.id = static_cast<int32_t>(entry.Integer("id", 0, kMaxId));
-    if (const int32_t id = model.IdOf(token.content); id >= 0) token.id = id;
     token.single_word = entry.Flag("single_word", false);
     token.lstrip = entry.Flag("lstrip", false);
     token.rstrip = entry.Flag("rstrip", false);
@@ -101,13 +100,11 @@ std::vector<AddedToken> ReadAddedTokens(const JsonObject& tokenizer, const BpeMo
   return tokens;
 }
 
-std::vector<AddedToken> WithIds(const std::vector<AddedToken>& tokens, const BpeModel& model) {
-  std::vector<AddedToken> known;
-  for (AddedToken token : tokens) {
-    if (const int32_t id = model.IdOf(token.content); id >= 0) token.id = id;
-    if (token.id >= 0) known.push_back(std::move(token));
-  }
-  return known;
+std::vector<AddedToken> Joined(std::vector<AddedToken> own, const TokensBeside& beside,
+                               const BpeModel& model) {
+  return JoinAddedTokens(
+      std::move(own), beside, [&](std::string_view entry) { return model.IdOf(entry); },
+      std::ssize(model.vocab()));
 }
 
 std::unique_ptr<Tokenizer> Assemble(TokenizerParts parts) {
@@ -141,7 +138,8 @@ base::Result<std::vector<MergePair>> ParseMergesText(std::string_view text,
 }  // namespace
 
 base::Result<std::unique_ptr<Tokenizer>> ParseTokenizerJson(std::string_view text,
-                                                            const std::string& source) {
+                                                            const std::string& source,
+                                                            const TokensBeside& beside) {
   auto document = files::ParseJsonText(text, source);
   if (!document) return document.error();
   files::Fault fault;
@@ -154,8 +152,9 @@ base::Result<std::unique_ptr<Tokenizer>> ParseTokenizerJson(std::string_view tex
   if (fault) return *fault;
   auto model = BpeModel::Create(std::move(spec));
   if (!model) return AtModel(source, model.error());
-  std::vector<AddedToken> added_tokens = ReadAddedTokens(root, *model);
+  std::vector<AddedToken> own = ReadAddedTokens(root);
   if (fault) return *fault;
+  std::vector<AddedToken> added_tokens = Joined(std::move(own), beside, *model);
   return Assemble({std::move(added_tokens), std::move(normalizer), std::move(pre_tokenizer),
                    std::move(model).value(), std::move(decoder), std::move(prefix)});
 }
@@ -176,7 +175,7 @@ base::Result<std::unique_ptr<Tokenizer>> ParseVocabAndMerges(std::string_view vo
   if (fault) return *fault;
   auto model = BpeModel::Create(std::move(spec));
   if (!model) return AtModel(source, model.error());
-  std::vector<AddedToken> added_tokens = WithIds(options.tokens, *model);
+  std::vector<AddedToken> added_tokens = Joined({}, options.beside, *model);
   return Assemble({std::move(added_tokens), options.is_qwen2 ? Normalizer::Nfc() : Normalizer(),
                    options.is_qwen2 ? PreTokenizer::Qwen2(options.add_prefix_space)
                                     : PreTokenizer::ByteLevel(options.add_prefix_space),
