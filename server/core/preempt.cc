@@ -157,7 +157,9 @@ bool PreemptFor(Turn& turn, const Holds& holds, const Job& job, int64_t most_hel
              {job::Outcome::kPreempted, "gives way to " + WhoTakes(job), std::nullopt,
               turn.state.options.preemption_grace_us});
   }
-  if (!names.empty()) Say(turn, job.row.id, "takes the devices of " + names);
+  if (names.empty()) return true;
+  Say(turn, job.row.id, "takes the devices of " + names);
+  turn.state.look_again = true;
   return true;
 }
 

@@ -291,8 +291,9 @@ struct State {
   placement::FreeDevices free;
   std::set<base::JobId> retrying;  // QUEUED after a failure (retry.h); some may have gone on since
   std::set<base::JobId> resting;   // nobody looked: asked again at the next Tick
-  // At the next Tick. Whoever was placed may end before it must: then others fit behind it. And the
-  // clock may be set back while devices are about to be given back (loan.h).
+  // At the next Tick. Whoever was placed may end before it must: then others fit behind it. Whoever
+  // takes the devices of others needs those no more that it held. And the clock may be set back
+  // while devices are about to be given back (loan.h).
   bool look_again = false;
   // Of a job the highest that a worker holds, where that is above all known: the disk lost it.
   std::map<base::JobId, int64_t> lost_attempts;

@@ -200,7 +200,7 @@ void PlainSchedule(Turn& turn) {
   if (turn.state.look_again) return;
   const size_t live = turn.state.live.size();
   PlainPass(turn).Run();
-  turn.state.look_again = turn.state.live.size() > live;
+  if (turn.state.live.size() > live) turn.state.look_again = true;
   AskForInspections(turn);
 }
 
