@@ -50,7 +50,7 @@ bool RefuseField(const base::Error& error) {
   const std::string field = error.message.substr(0, colon);
   CHECK(error.code == base::Code::kInvalid && colon != std::string::npos) << error.message;
   CHECK(field == "request_id" || field == "wish.start" || field == "wish.seconds" ||
-        field == "seconds")
+        field == "seconds" || field.starts_with("a lease for "))
       << error.message;
   return Refuse(error);
 }
