@@ -7,10 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "common/base/file.h"
-#include "worker/rank/files/hf_directory.h"
-#include "worker/rank/files/json_object.h"
-#include "worker/rank/files/json_text.h"
+#include "worker/rank/files/json_file.h"
 
 namespace trainctl::files {
 namespace {
@@ -100,24 +97,19 @@ double TopPOf(const JsonObject& config) {
 base::Result<GenerationConfig> ReadSettings(const std::string& directory, const char* name,
                                             const job::ModelShape& shape) {
   GenerationConfig generation;
-  if (!HasFile(directory, name)) return generation;
-  const std::string path = directory + "/" + name;
-  const auto text = base::ReadRegularFile(path, kMostConfigBytes);
-  if (!text) return text.error();
-  const auto document = ParseJsonText(*text, path);
-  if (!document) return document.error();
-  Fault fault;
-  const JsonObject whole(*document, path + ": ", &fault);
-  const bool is_nested = shape.image && whole.Get("text_config") != nullptr;
-  const JsonObject config = is_nested ? whole.Object("text_config") : whole;
-  generation = {.stops = StopsOf(config, shape.vocab),
-                .repetition_penalty = config.Positive("repetition_penalty", 1),
-                .top_k = config.Integer("top_k", 0, std::numeric_limits<int64_t>::max(), 0),
-                .top_p = TopPOf(config),
-                .file = name,
-                .unfollowed = UnfollowedOf(config, kUnfollowed),
-                .unfollowed_if_drawn = UnfollowedOf(config, kUnfollowedIfDrawn)};
-  if (fault) return *fault;
+  const auto read_keys = [&](const JsonObject& whole) {
+    const bool is_nested = shape.image && whole.Get("text_config") != nullptr;
+    const JsonObject config = is_nested ? whole.Object("text_config") : whole;
+    generation = {.stops = StopsOf(config, shape.vocab),
+                  .repetition_penalty = config.Positive("repetition_penalty", 1),
+                  .top_k = config.Integer("top_k", 0, std::numeric_limits<int64_t>::max(), 0),
+                  .top_p = TopPOf(config),
+                  .file = name,
+                  .unfollowed = UnfollowedOf(config, kUnfollowed),
+                  .unfollowed_if_drawn = UnfollowedOf(config, kUnfollowedIfDrawn)};
+  };
+  const auto read = ReadJsonFile(directory, name, read_keys, kMostConfigBytes);
+  if (!read) return read.error();
   return generation;
 }
 

@@ -1,23 +1,16 @@
 #include "worker/rank/files/json_file.h"
 
-#include <cstddef>
-
 #include "common/base/file.h"
 #include "worker/rank/files/hf_directory.h"
 #include "worker/rank/files/json_text.h"
 
 namespace trainctl::files {
-namespace {
-
-constexpr size_t kMaxBytes = 64 << 20;  // one may list every added token
-
-}  // namespace
 
 base::Status ReadJsonFile(const std::string& directory, const std::string& name,
-                          const ReadKeys& read) {
+                          const ReadKeys& read, size_t max_bytes) {
   if (!HasFile(directory, name)) return base::Ok{};
   const std::string path = directory + "/" + name;
-  const auto text = base::ReadRegularFile(path, kMaxBytes);
+  const auto text = base::ReadRegularFile(path, max_bytes);
   if (!text) return text.error();
   const auto document = ParseJsonText(*text, path);
   if (!document) return document.error();

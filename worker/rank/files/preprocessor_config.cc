@@ -1,9 +1,8 @@
 #include "worker/rank/files/preprocessor_config.h"
 
-#include "common/base/file.h"
-#include "worker/rank/files/hf_directory.h"
-#include "worker/rank/files/json_object.h"
-#include "worker/rank/files/json_text.h"
+#include <nlohmann/json.hpp>
+
+#include "worker/rank/files/json_file.h"
 
 namespace trainctl::files {
 namespace {
@@ -44,21 +43,14 @@ void CheckProcessor(const JsonObject& processor, int64_t side) {
 // key: where the file has it; "": it is the file.
 base::Status CheckFile(const std::string& directory, const std::string& name,
                        const std::string& key, int64_t side) {
-  if (!HasFile(directory, name)) return base::Ok{};
-  const std::string path = directory + "/" + name;
-  const auto text = base::ReadRegularFile(path, kMostPreprocessorBytes);
-  if (!text) return text.error();
-  const auto document = ParseJsonText(*text, path);
-  if (!document) return document.error();
-  Fault fault;
-  const JsonObject file(*document, path + ": ", &fault);
-  if (key.empty()) {
-    CheckProcessor(file, side);
-  } else if (file.Get(key) != nullptr) {
-    CheckProcessor(file.Object(key), side);
-  }
-  if (fault) return *fault;
-  return base::Ok{};
+  const auto check = [&](const JsonObject& file) {
+    if (key.empty()) {
+      CheckProcessor(file, side);
+    } else if (file.Get(key) != nullptr) {
+      CheckProcessor(file.Object(key), side);
+    }
+  };
+  return ReadJsonFile(directory, name, check, kMostPreprocessorBytes);
 }
 
 }  // namespace
