@@ -16,6 +16,13 @@ using testing::Not;
 constexpr int64_t kAt = 1'796'133'605 * int64_t{1'000'000};  // 2026-12-01 14:00:05 UTC
 constexpr const char* kLocalAt = "2026-12-01 15:30:05 TST";
 
+// Texts with times of what happened.
+const std::vector<std::vector<std::string>> kTexts = {{"describe", "j1"},
+                                                      {"describe", "j1", "-o", "md"},
+                                                      {"explain", "j1"},
+                                                      {"artifacts", "ls", "j1"},
+                                                      {"admin", "audit"}};
+
 class TimesTest : public ClientTest {
  protected:
   TimesTest() {
@@ -42,11 +49,7 @@ class TimesTest : public ClientTest {
 };
 
 TEST_F(TimesTest, ATextHasThemInLocalTimeWithItsZone) {
-  for (const std::vector<std::string>& words : {std::vector<std::string>{"describe", "j1"},
-                                                {"describe", "j1", "-o", "md"},
-                                                {"explain", "j1"},
-                                                {"artifacts", "ls", "j1"},
-                                                {"admin", "audit"}}) {
+  for (const std::vector<std::string>& words : kTexts) {
     const std::string text = Trainctl(words).out;
     EXPECT_THAT(text, HasSubstr(kLocalAt)) << words.front();
     EXPECT_THAT(text, Not(HasSubstr("UTC"))) << words.front();
@@ -63,11 +66,7 @@ TEST_F(TimesTest, WhatHappenedOnAFullMinuteHasItsSeconds) {
   coordinator_.details["j1"].mutable_events(0)->set_time(kMinute);
   coordinator_.details["j1"].mutable_artifacts(0)->set_time(kMinute);
   coordinator_.audit->mutable_entries(0)->set_time(kMinute);
-  for (const std::vector<std::string>& words : {std::vector<std::string>{"describe", "j1"},
-                                                {"describe", "j1", "-o", "md"},
-                                                {"explain", "j1"},
-                                                {"artifacts", "ls", "j1"},
-                                                {"admin", "audit"}}) {
+  for (const std::vector<std::string>& words : kTexts) {
     const std::string text = Trainctl(words).out;
     EXPECT_THAT(text, HasSubstr("2026-12-01 15:30:00 TST")) << words.front();
     EXPECT_THAT(text, Not(HasSubstr("15:30 TST"))) << words.front();

@@ -35,6 +35,28 @@ class LaterClock : public base::Clock {
   const int64_t days_;
 };
 
+// A renewal of the keys' certificate, by that clock.
+class Renewing {
+ public:
+  Renewing(const TlsSite& site, std::string keys, int64_t days)
+      : clock_(days),
+        renewal_(io_, clock_,
+                 {.keys = std::move(keys), .read_address = [&site] { return site.address(); }}) {
+    renewal_.on_end = [this](const base::Status& status) { end_ = status; };
+  }
+  void Start() { renewal_.Start(); }
+  base::Status End() {
+    while (!end_) io_.run_one();
+    return *end_;
+  }
+
+ private:
+  boost::asio::io_context io_;
+  const LaterClock clock_;
+  agent::Renewal renewal_;
+  std::optional<base::Status> end_;
+};
+
 class WorkerTlsTest : public testing::Test {
  protected:
   // The file of a join token.
@@ -203,19 +225,9 @@ TEST_F(WorkerTlsTest, ACertificateIsRenewedWithItsOwnKeyPastHalfOfItsLife) {
   ASSERT_TRUE(Join(JoinToken("a")).ok());
   const HostKeys before = agent::ReadHostKeys(keys_).value();
   const auto renew = [&](int64_t days) {
-    boost::asio::io_context io;
-    const LaterClock clock(days);
-    agent::Renewal renewal(io, clock,
-                           {.keys = keys_, .read_address = [&] { return site_.address(); }});
-    base::Status end = base::Error{base::Code::kInternal, "it was not asked for"};
-    bool ended = false;
-    renewal.on_end = [&](const base::Status& status) {
-      end = status;
-      ended = true;
-    };
-    renewal.Start();
-    while (!ended) io.run_one();
-    return end;
+    Renewing renewing(site_, keys_, days);
+    renewing.Start();
+    return renewing.End();
   };
   const auto age = [&](int64_t days) { return agent::AgeOf(before, LaterClock(days).Wall()); };
   EXPECT_EQ(age(-1), agent::CertificateAge::kUnborn);
@@ -243,35 +255,25 @@ TEST_F(WorkerTlsTest, ACertificateIsRenewedWithItsOwnKeyPastHalfOfItsLife) {
 TEST_F(WorkerTlsTest, ACertificateThatIsNotValidYetTakesTheOlderOnesPlaceNowhere) {
   ASSERT_TRUE(Join(JoinToken("a")).ok());
   const std::string before = Certificate();
-  boost::asio::io_context io;
-  const LaterClock clock(4);
-  agent::Renewal renewal(io, clock,
-                         {.keys = keys_, .read_address = [&] { return site_.address(); }});
-  std::optional<base::Status> end;
-  renewal.on_end = [&](const base::Status& status) { end = status; };
+  Renewing renewing(site_, keys_, /*days=*/4);
   site_.Advance(5);
-  renewal.Start();
-  while (!end) io.run_one();
-  ASSERT_FALSE(end->ok());
-  EXPECT_NE(end->error().message.find("the new one is not valid yet"), std::string::npos)
-      << end->error().message;
+  renewing.Start();
+  const base::Status end = renewing.End();
+  ASSERT_FALSE(end.ok());
+  EXPECT_NE(end.error().message.find("the new one is not valid yet"), std::string::npos)
+      << end.error().message;
   EXPECT_EQ(Certificate(), before);
 }
 
 TEST_F(WorkerTlsTest, ARenewalThatANewKeyOfTheHostOvertakesIsDropped) {
   ASSERT_TRUE(Join(JoinToken("a")).ok());
-  boost::asio::io_context io;
-  const LaterClock clock(4);
-  agent::Renewal renewal(io, clock,
-                         {.keys = keys_, .read_address = [&] { return site_.address(); }});
-  std::optional<base::Status> end;
-  renewal.on_end = [&](const base::Status& status) { end = status; };
-  renewal.Start();
+  Renewing renewing(site_, keys_, /*days=*/4);
+  renewing.Start();
   ASSERT_TRUE(Join(JoinToken("a")).ok());
   const HostKeys joined = agent::ReadHostKeys(keys_).value();
-  while (!end) io.run_one();
-  ASSERT_FALSE(end->ok()) << "the new key has the old one's certificate";
-  EXPECT_EQ(end->error().code, base::Code::kConflict) << end->error().message;
+  const base::Status end = renewing.End();
+  ASSERT_FALSE(end.ok()) << "the new key has the old one's certificate";
+  EXPECT_EQ(end.error().code, base::Code::kConflict) << end.error().message;
   EXPECT_EQ(Certificate(), joined.certificate);
 }
 

@@ -232,16 +232,20 @@ TEST_F(WebApi, AGroupHasTheRecordsOfItsJobsInTheirOrder) {
               HasSubstr("expected a group"));
 }
 
-TEST_F(WebApi, TheQueueHasWhatWaitsAndTheLeases) {
-  worker_.Connect(site_.channel());
+void LeaseADevice(TestSite& site) {
   v1::CreateLeaseRequest request;
   request.set_request_id("of a lease");
   request.set_name("lab2");
   request.mutable_wish()->set_devices(1);
   request.mutable_wish()->set_seconds(3600);
   v1::CreateLeaseResponse response;
-  const auto status = site_.Call(&v1::Coordinator::Stub::CreateLease, request, &response);
-  ASSERT_TRUE(status.ok()) << status.error_message();
+  const auto made = site.Call(&v1::Coordinator::Stub::CreateLease, request, &response);
+  ASSERT_TRUE(made.ok()) << made.error_message();
+}
+
+TEST_F(WebApi, TheQueueHasWhatWaitsAndTheLeases) {
+  worker_.Connect(site_.channel());
+  ASSERT_NO_FATAL_FAILURE(LeaseADevice(site_));
   site_.Submit("waits");
   const Json queue = GetJson(site_, "/api/queue");
   ASSERT_EQ(queue["jobs"].size(), 1u);
@@ -255,14 +259,7 @@ TEST_F(WebApi, TheQueueHasWhatWaitsAndTheLeases) {
 
 TEST_F(WebApi, TheQueueNamesWhatIsWrongWithADeviceOfALease) {
   worker_.Connect(site_.channel());
-  v1::CreateLeaseRequest request;
-  request.set_request_id("of a lease");
-  request.set_name("lab2");
-  request.mutable_wish()->set_devices(1);
-  request.mutable_wish()->set_seconds(3600);
-  v1::CreateLeaseResponse response;
-  const auto made = site_.Call(&v1::Coordinator::Stub::CreateLease, request, &response);
-  ASSERT_TRUE(made.ok()) << made.error_message();
+  ASSERT_NO_FATAL_FAILURE(LeaseADevice(site_));
   EXPECT_EQ(GetJson(site_, "/api/queue")["leases"][0]["trouble"], Json::array());
   v1::DrainRequest drain;
   drain.set_target("a/0");
